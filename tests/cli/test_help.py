@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 from graphfilter.cli.app import app
-from graphfilter.cli.help import FIRST, PANELS, RUN, laid_out
+from graphfilter.cli.options import PANELS, RUN, laid_out
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -24,6 +24,10 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 COMMANDS = dict(commands())
+# Those that name the options that come first.
+FIRST = {
+    words: c.callback.first for words, c in COMMANDS.items() if getattr(c.callback, "first", ())
+}
 
 
 @pytest.mark.parametrize("words", COMMANDS)

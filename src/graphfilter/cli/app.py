@@ -1,45 +1,130 @@
-"""The commands, one module each. Their modules import what they need when they run."""
+"""The commands: ours, and those of installed packages, each loaded when it is asked for.
+
+A package adds a command by an entry point of the group ``graphfilter.commands``, which names a
+function with typer's options, or a ``typer.Typer`` with several:
+
+    [project.entry-points."graphfilter.commands"]
+    audit = "my_package.commands:audit"
+"""
 
 from __future__ import annotations
 
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
 import typer
 
-from graphfilter.cli import (
-    bench,
-    data,
-    demo,
-    explain,
-    fit,
-    inspect,
-    predict,
-    reproduce,
-    search,
-    serve,
-    store,
-    studio,
-    suggest,
-    table,
-)
-from graphfilter.cli.help import Command, Group
+from graphfilter.cli.options import Command, Group
+from graphfilter.errors import ConfigError
 from graphfilter.version import __version__
+
+PLUG_INS = "graphfilter.commands"
+# The commands of this package, in the order of --help. Their modules import what they need when
+# they run.
+OURS = {
+    "inspect": "graphfilter.cli.inspect:inspect",
+    "fit": "graphfilter.cli.fit:fit",
+    "explain": "graphfilter.cli.explain:explain",
+    "predict": "graphfilter.cli.predict:predict",
+    "suggest": "graphfilter.cli.suggest:suggest",
+    "serve": "graphfilter.cli.serve:serve",
+    "store": "graphfilter.cli.store:store",
+    "studio": "graphfilter.cli.studio:studio",
+    "table": "graphfilter.cli.table:table",
+    "data": "graphfilter.cli.data:app",
+}
+
+
+class Commands(Mapping[str, Any]):
+    """Commands by name, made when they are first used."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if name not in OURS and (name[:1] == "-" or name not in self._plug_ins):
+                raise KeyError(name)
+            if name in OURS:
+                self._made[name] = make_command(name, pkgutil.resolve_name(OURS[name]))
+            else:
+                self._made[name] = load_plug_in(self._plug_ins[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from OURS
+        yield from (name for name in self._plug_ins if name not in OURS)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    @cached_property
+    def _plug_ins(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in sorted(entry_points(group=PLUG_INS))}
+
+
+def make_command(name: str, code: Any) -> Any:
+    """Return the command of a function, or the group of a ``typer.Typer``."""
+    if isinstance(code, typer.Typer):
+        group = typer.main.get_group(code)
+        group.name = name
+        return group
+    holder = typer.Typer(
+        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+    )
+    holder.command(name, cls=Command)(code)
+    return typer.main.get_command(holder)
+
+
+def load_plug_in(point: EntryPoint) -> Any:
+    """Return the command that an installed package adds; where it cannot be loaded, one says so."""
+    try:
+        return make_command(point.name, point.load())
+    except MemoryError:
+        raise
+    except Exception as error:  # Whatever another package's code does when it is imported.
+        package = point.dist.name if point.dist is not None else point.value
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        line = (
+            f"the command {point.name} of {package} must be a function or a typer.Typer that "
+            f"can be imported from {point.value}; got {reason}. Update or uninstall {package}."
+        )
+
+    def broken() -> None:
+        raise ConfigError(line)
+
+    broken.__doc__ = f"(Cannot be loaded: see graphfilter {point.name}.)"
+    settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+    holder = typer.Typer(add_completion=False)
+    holder.command(point.name, context_settings=settings)(broken)
+    return typer.main.get_command(holder)
+
+
+class _Top(Group):
+    """The group of all commands."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        commands: Any = Commands()
+        self.commands = commands
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
 
 app = typer.Typer(
     name="graphfilter",
     help="Label the vertices of a graph with a filter that is learned, not assumed.",
-    epilog="Start with: graphfilter demo --out demo",
+    epilog="Start with: graphfilter fit --dataset karate --out run",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    cls=Group,
+    cls=_Top,
 )
-for command in (
-    demo.demo, inspect.inspect, fit.fit, explain.explain, predict.predict, suggest.suggest,
-    serve.serve, store.store, studio.studio, table.table, search.search, reproduce.reproduce,
-):  # fmt: skip
-    app.command(command.__name__, cls=Command)(command)
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphfilter.cli.column_options import FitOptions
-from graphfilter.cli.help import Command, Group
 from graphfilter.cli.options import (
     QUICK_EPOCHS,
+    Command,
     Device,
+    Group,
     Quiet,
     Scaling,
     SplitRule,
     argument,
-    flag_field,
     given_words,
     limit_epochs,
     listed,
@@ -68,11 +68,11 @@ class BenchOptions:
     device: Device = "auto"
     jobs: int = option_field(1, "Number of processes.", "N", min=1)
     max_epochs: int | None = option_field(None, "Maximum number of epochs.", "N", min=1)
-    quick: bool = flag_field(f"At most {QUICK_EPOCHS} epochs, for a quick look.")
+    quick: bool = option_field(False, f"At most {QUICK_EPOCHS} epochs, for a quick look.")
 
 
 @app.callback()
-@takes(FitOptions, BenchOptions)
+@takes(FitOptions, BenchOptions, first="datasets models out runs edges vertices label quick")
 def bench(given: FitOptions, how: BenchOptions, context: typer.Context) -> None:
     """Run models on datasets or on your own tables, and record every run.
 
@@ -106,8 +106,7 @@ def bench(given: FitOptions, how: BenchOptions, context: typer.Context) -> None:
 
 def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
     """Run what is not on record, write the report and show the table; return the records."""
-    from graphfilter.bench import read_records, run_benchmark
-    from graphfilter.bench import page_of, write_benchmark
+    from graphfilter.bench import page_of, read_records, run_benchmark, write_benchmark
     from graphfilter.systems import SYSTEMS
 
     max_epochs = limit_epochs(how.max_epochs, quick=how.quick)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from graphfilter.cli.help import COLUMNS
-from graphfilter.cli.options import option_field
+from graphfilter.cli.options import COLUMNS, option_field
 from graphfilter.cli.sources import GraphOptions
 from graphfilter.errors import ConfigError, check_name
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.cli.help import Command, Group
-from graphfilter.cli.options import Quiet, argument, flag, listed, option
+from graphfilter.cli.options import Command, Group, Quiet, argument, flag, listed, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphfilter.run_folder import RunDescription
 
 
-@takes(GraphOptions)
+@takes(GraphOptions, first="vertex against top json")
 def explain(
     given: GraphOptions,
     run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],

@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 
 
-@takes(TargetOptions, TrainingOptions, RunOptions)
+@takes(
+    TargetOptions,
+    TrainingOptions,
+    RunOptions,
+    first="edges vertices label out dataset model seconds resume",
+)
 def fit(
     given: TargetOptions, how: TrainingOptions, run: RunOptions, context: typer.Context
 ) -> None:

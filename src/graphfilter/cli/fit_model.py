@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.cli.help import ANSWER, PAPER, TRAINING
-from graphfilter.cli.options import Device, Seed, flag_field, option_field
+from graphfilter.cli.options import ANSWER, PAPER, TRAINING, Device, Seed, option_field
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,9 +31,11 @@ class RunOptions:
     out: Path | None = option_field(
         None, "Folder for the report, the predictions and the model.", "FOLDER"
     )
-    dry_run: bool = flag_field("Print the memory and time that the fit would take; train nothing.")
-    resume: bool = flag_field("Resume an interrupted run.")
-    overwrite: bool = flag_field("Replace the run in the folder.")
+    dry_run: bool = option_field(
+        False, "Print the memory and time that the fit would take; train nothing."
+    )
+    resume: bool = option_field(False, "Resume an interrupted run.")
+    overwrite: bool = option_field(False, "Replace the run in the folder.")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TrainingOptions:
     dropout: float | None = option_field(
         None, "Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.", "RATE", PAPER
     )
-    balanced: bool = flag_field("Give rare classes more weight.", TRAINING)
+    balanced: bool = option_field(False, "Give rare classes more weight.", panel=TRAINING)
     epochs: int | None = option_field(
         None, "Maximum number of epochs. Default: 1500.", "N", TRAINING, min=1
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphfilter.spectral import Diagnosis
 
 
-@takes(PredictedOptions)
+@takes(PredictedOptions, first="edges vertices label dataset picture")
 def inspect(
     given: PredictedOptions,
     picture: Annotated[

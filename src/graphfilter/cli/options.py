@@ -1,21 +1,43 @@
-"""How a command declares its options, and those that several commands have."""
+"""How a command declares its options, how ``--help`` lays them out, and those of several commands.
+
+Options are typer's, declared once: as a parameter of a command or, where several commands have
+them, as a field of a dataclass that they :func:`take <takes>`. ``--help`` shows the options used
+most first, in the order that the command names them (``first``); the others follow in the panels
+they declare (:data:`RUN` if none), in the order of :data:`PANELS`.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import Field, field, fields
+from dataclasses import field, fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
+import typer.core
 
 from graphfilter.errors import ConfigError
 
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 # With --quick.
 QUICK_EPOCHS = 100
-# What a field has in its metadata.
-_OPTION = "option"
+
+TABLES = "More: tables"
+OTHER = "More: other graphs"
+COLUMNS = "More: columns (detected and reported if omitted)"
+TEXT = "More: text files (detected and reported if omitted)"
+TARGET = "More: what to predict"
+SPLIT = "More: train, validation and test vertices (60/20/20 at random if omitted)"
+TRAINING = "More: training"
+PAPER = "More: --model sgf only"
+TWO_CLASSES = "More: binary decision threshold"
+ANSWER = "More: output"
+RUN = "More: the run"
+
+PANELS = (
+    TABLES, OTHER, COLUMNS, TARGET, SPLIT, TRAINING, PAPER, TWO_CLASSES, ANSWER, RUN, TEXT,
+)  # fmt: skip
 
 
 def option(
@@ -23,7 +45,7 @@ def option(
 ) -> Any:
     """Declare an option with a value, which has the name of its parameter unless another is given.
 
-    It is shown in a ``panel`` of the help (:mod:`graphfilter.cli.help`); the ``rest`` is typer's.
+    It is shown in a ``panel`` of the help; the ``rest`` is typer's.
     """
     names = [name] if name else []
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **rest)
@@ -35,14 +57,9 @@ def flag(name: str, help: str, panel: str | None = None) -> Any:
 
 
 def option_field(default: Any, help: str, metavar: str = "", panel: str = "", **rest: Any) -> Any:
-    """Declare a field of options that a command :func:`takes`, as :func:`option` does."""
-    made = option(help, metavar or None, panel or None, **rest)
-    return field(default=default, metadata={_OPTION: lambda _: made})
-
-
-def flag_field(help: str, panel: str = "") -> Any:
-    """Declare a field that is there or not, as :func:`flag` does; the option has its name."""
-    return field(default=False, metadata={_OPTION: lambda name: flag(name, help, panel or None)})
+    """Declare an option as a field of a dataclass; one that is False has no --no form."""
+    declared = option(help, metavar or None, panel or None, **rest)
+    return field(default=default, metadata={"option": declared})
 
 
 def argument(help: str, metavar: str | None = None) -> Any:
@@ -70,70 +87,117 @@ ExcelSafe = Annotated[
 
 
 def takes(
-    *options: type[Any], without: Collection[str] = ()
+    *kinds: type[Any], without: Collection[str] = (), first: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of dataclasses as options, ``without`` some.
 
     The command's first parameters are the dataclasses made of them; the others are options of its
-    own.
+    own. typer has no options in groups: it reads a signature, and gets that of all of them.
     """
-    shared = [_parameters(kind, without) for kind in options]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        every = list(inspect.signature(command, eval_str=True).parameters.values())
-        own = [
-            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for parameter in every[len(options) :]
-        ]
+        shared = [_parameters(kind, without) for kind in kinds]
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[len(kinds) :]
+        own = [parameter.replace(kind=_KEYWORD) for parameter in own]
+        # Arguments and required options, which have no default, come first.
         required = [parameter for parameter in own if parameter.default is parameter.empty]
-        others = [parameter for parameter in own if parameter.default is not parameter.empty]
+        others = [parameter for parameter in own if parameter not in required]
         every = [*required, *(parameter for some in shared for parameter in some), *others]
 
         @functools.wraps(command)
-        def run(**given: Any) -> None:
+        def run(**values: Any) -> None:
             made = [
-                kind(**{parameter.name: given.pop(parameter.name) for parameter in some})
-                for kind, some in zip(options, shared, strict=True)
+                kind(**{parameter.name: values.pop(parameter.name) for parameter in some})
+                for kind, some in zip(kinds, shared, strict=True)
             ]
-            command(*made, **given)
+            command(*made, **values)
 
-        run.__signature__ = inspect.Signature(every)  # pyright: ignore[reportAttributeAccessIssue]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        typed: Any = run
+        typed.__signature__ = inspect.Signature(every)
+        typed.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        typed.first = tuple(first.split())
         return run
 
     return decorate
 
 
-def _parameters(options: type[Any], without: Collection[str]) -> list[inspect.Parameter]:
+def _parameters(kind: type[Any], without: Collection[str]) -> list[inspect.Parameter]:
     """Return the fields of a dataclass as parameters, ``without`` some."""
-    hints = get_type_hints(options, include_extras=True)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(own.name, kind, default=own.default, annotation=_annotation(own, hints))
-        for own in fields(options)
-        if own.name not in without
-    ]
+    hints = get_type_hints(kind, include_extras=True)
+    made: list[inspect.Parameter] = []
+    for one in fields(kind):
+        hint, declared = hints[one.name], one.metadata.get("option")
+        if one.name in without:
+            continue
+        if declared is not None:
+            if one.default is False:
+                declared.param_decls = (word(one.name),)
+            hint = Annotated[hint, declared]
+        made.append(inspect.Parameter(one.name, _KEYWORD, default=one.default, annotation=hint))
+    return made
 
 
-def _annotation(own: Field[Any], hints: dict[str, Any]) -> Any:
-    """Return the type of a field with its option, as typer reads it."""
-    hint = hints[own.name]
-    if _OPTION not in own.metadata:
-        return hint
-    return Annotated[hint, own.metadata[_OPTION](_word(own.name))]
+def word(name: str) -> str:
+    """Return the option of a parameter as the user writes it."""
+    return f"--{name.replace('_', '-')}"
+
+
+class _LaidOut:
+    params: list[Any]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        first: tuple[str, ...] = getattr(options.get("callback"), "first", ())
+        self.params = laid_out(self.params, first)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        above: Any = super()
+        return _without_value(above.get_help_option(ctx))
+
+
+class Command(_LaidOut, typer.core.TyperCommand):
+    """A command whose help is laid out."""
+
+
+class Group(_LaidOut, typer.core.TyperGroup):
+    """A group of commands whose own options are laid out."""
+
+
+def _without_value(flag: Any) -> Any:
+    """Return an option of yes or no, which takes no value, without a word for one."""
+    if flag is not None:
+        flag.metavar = ""
+    return flag
+
+
+def laid_out(params: list[Any], first: tuple[str, ...]) -> list[Any]:
+    """Return the parameters in the order of help: arguments, the first options, the panels."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            _without_value(param)
+        if param.name in first:
+            param.rich_help_panel = None
+        elif first and param.param_type_name == "option" and not param.rich_help_panel:
+            param.rich_help_panel = RUN
+
+    def place(param: Any) -> tuple[int, int]:
+        if param.param_type_name == "argument":
+            return 0, 0
+        if param.name in first:
+            return 1, first.index(param.name)
+        panel = getattr(param, "rich_help_panel", None)
+        return 2, PANELS.index(panel) if panel in PANELS else -1
+
+    return sorted(params, key=place)
 
 
 def given_words(context: typer.Context) -> list[str]:
     """Return the options that were given, not left at their defaults, as the user writes them."""
     return [
-        _word(name)
+        word(name)
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     ]
-
-
-def _word(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def listed(text: str) -> tuple[str, ...]:

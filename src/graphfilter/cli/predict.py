@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from graphfilter.cli.options import (
-    ExcelSafe,
-    argument,
-    flag_field,
-    option,
-    option_field,
-    takes,
-)
+from graphfilter.cli.options import ExcelSafe, argument, option, option_field, takes
 from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions
@@ -57,12 +50,13 @@ class AnswerOptions:
         "exchangeable with the validation vertices of the fit.",
         "SHARE",
     )
-    forget_ids: bool = flag_field(
+    forget_ids: bool = option_field(
+        False,
         "Treat every vertex as new, whatever its id: for ids that name other vertices "
         "than in the fit.",
     )
     excel_safe: ExcelSafe = False
-    overwrite: bool = flag_field("Replace the files.")
+    overwrite: bool = option_field(False, "Replace the files.")
 
     def check(self, run: Path, out: Path) -> None:
         """Raise where a file cannot be written, before anything is read."""
@@ -82,7 +76,7 @@ class AnswerOptions:
         check_outputs(run, out, self.report, self.embeddings)
 
 
-@takes(GraphOptions, AnswerOptions)
+@takes(GraphOptions, AnswerOptions, first="edges vertices out with_ report coverage overwrite")
 def predict(
     given: GraphOptions,
     how: AnswerOptions,

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from graphfilter.cli.column_options import FitOptions
-from graphfilter.cli.help import TARGET
-from graphfilter.cli.options import listed, option_field
+from graphfilter.cli.options import TARGET, listed, option_field
 from graphfilter.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import (
-    Quiet,
-    argument,
-    flag,
-    flag_field,
-    given_words,
-    option_field,
-    takes,
-)
+from graphfilter.cli.options import Quiet, argument, flag, given_words, option_field, takes
 from graphfilter.cli.progress import mover, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.errors import ConfigError, GraphFilterError, check_name
@@ -47,21 +39,25 @@ class ReproduceOptions:
         "FOLDER",
         OUT,
     )
-    gzip: bool = flag_field("Compress the records.", OUT)
+    gzip: bool = option_field(False, "Compress the records.", panel=OUT)
     runs: int = option_field(
         10, "Number of runs; run r has seed r and split r.", "N", RUNNING, min=1
     )
     jobs: int = option_field(1, "Number of processes.", "N", RUNNING, min=1)
     device: str = option_field("auto", "Device: auto, cpu or cuda.", "NAME", RUNNING)
-    literature: bool = flag_field(
+    literature: bool = option_field(
+        False,
         "Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.",
-        RUNNING,
+        panel=RUNNING,
     )
-    variants: bool = flag_field(
+    variants: bool = option_field(
+        False,
         "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
-        RUNNING,
+        panel=RUNNING,
     )
-    quick: bool = flag_field("Few runs, epochs and datasets, for a quick look.", RUNNING)
+    quick: bool = option_field(
+        False, "Few runs, epochs and datasets, for a quick look.", panel=RUNNING
+    )
 
 
 @takes(ReproduceOptions)

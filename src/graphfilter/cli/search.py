@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphfilter.bench import Found, SearchProgress, SearchResult
 
 
-@takes(FeatureOptions)
+@takes(FeatureOptions, first="edges vertices label dataset model trials storage quick")
 def search(
     given: FeatureOptions,
     model: Annotated[str, option("Model: see graphfilter bench models.", "NAME")] = "sgf",

@@ -50,7 +50,7 @@ class ServeOptions:
     )
 
 
-@takes(GraphOptions, ServeOptions)
+@takes(GraphOptions, ServeOptions, first="host port token_file")
 def serve(
     given: GraphOptions,
     how: ServeOptions,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.cli.help import COLUMNS, OTHER, TABLES, TEXT
-from graphfilter.cli.options import Quiet, flag_field, listed, option_field
+from graphfilter.cli.options import COLUMNS, OTHER, TABLES, TEXT, Quiet, listed, option_field
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
@@ -42,11 +41,14 @@ class GraphOptions:
     vertices: Path | None = option_field(
         None, "Table of vertices: an id, features, and a label where known.", "FILE", TABLES
     )
-    allow_missing: bool = flag_field(
+    allow_missing: bool = option_field(
+        False,
         "Leave out edges to vertices that are not in the table, instead of stopping.",
-        TABLES,
+        panel=TABLES,
     )
-    directed: bool = flag_field("Keep directions: edges go from the source to the target.", TABLES)
+    directed: bool = option_field(
+        False, "Keep directions: edges go from the source to the target.", panel=TABLES
+    )
     dataset: str | None = option_field(
         None, "Named dataset: see graphfilter data list.", "NAME", OTHER
     )
@@ -81,10 +83,11 @@ class GraphOptions:
         "NAME",
         COLUMNS,
     )
-    clean_ids: bool = flag_field(
+    clean_ids: bool = option_field(
+        False,
         "Clean ids in both tables: strip blanks and characters without width, and use "
         "one Unicode form.",
-        COLUMNS,
+        panel=COLUMNS,
     )
     delimiter: str | None = option_field(
         None, "Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind", "edge_time", "as_of")
 
 
-@takes(FitOptions, without=_NOT_HERE)
+@takes(FitOptions, without=_NOT_HERE, first="out label memory like overwrite")
 def store(
     given: FitOptions,
     edges: Annotated[

@@ -9,7 +9,7 @@ from graphfilter.cli.screen import say, tell
 from graphfilter.cli.sources import GraphOptions
 
 
-@takes(GraphOptions)
+@takes(GraphOptions, first="edges vertices label dataset port")
 def studio(
     given: GraphOptions,
     port: Annotated[int, option("Port; 0 for any free one.", "N", min=0, max=65535)] = 0,

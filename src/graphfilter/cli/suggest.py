@@ -12,7 +12,7 @@ from graphfilter.cli.screen import say, show_table, waiting
 from graphfilter.cli.sources import GraphOptions
 
 
-@takes(GraphOptions)
+@takes(GraphOptions, first="n csv")
 def suggest(
     given: GraphOptions,
     run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],

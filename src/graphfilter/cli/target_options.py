@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfilter.cli.help import ANSWER, SPLIT, TWO_CLASSES
-from graphfilter.cli.options import ExcelSafe, flag_field, listed, option_field
+from graphfilter.cli.options import ANSWER, SPLIT, TWO_CLASSES, ExcelSafe, listed, option_field
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.errors import ConfigError
 
@@ -59,7 +58,8 @@ class TargetOptions(PredictedOptions):
         panel=ANSWER,
         name="--keep-graph/--no-keep-graph",
     )
-    forget_ids: bool = flag_field(
+    forget_ids: bool = option_field(
+        False,
         "Do not save the hashed vertex ids in the model: predict then recognises no "
         "vertex, and is less accurate on a graph that has grown.",
     )
