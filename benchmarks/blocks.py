@@ -27,9 +27,9 @@ from torch import Tensor
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator
-from graphfilter.runtime.memory import VARIABLE
 from graphfilter.splits import Split
 from graphfilter.training import Callback, Progress, TrainConfig, train
+from graphfilter.util.machine import VARIABLE
 from graphs import make_graph
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage, three_digits
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from graphfilter.runtime.threads import prepare_threads, usable_cores, worker_environment
+from graphfilter.util.machine import prepare_threads, usable_cores, worker_environment
 
 prepare_threads()
 

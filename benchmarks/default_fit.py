@@ -28,7 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import graphfilter
-from graphfilter.runtime import prepare_threads
+from graphfilter.util.machine import prepare_threads
 
 prepare_threads()
 
@@ -38,11 +38,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphfilter.data import load_dataset
-from graphfilter.graph import Graph
-from graphfilter.models.peers.pyg import graph_edges, pyg_nn, to_dense
+from graphfilter.data.graph import Graph
 from graphfilter.operators import to_tensor
 from graphfilter.splits import Split, stratified
-from graphfilter.systems import CommitteeOutcome, Prepared, get_system, train_system
+from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter_research.peers.pyg import graph_edges, pyg_nn, to_dense
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage, three_digits
 
 DATASETS = ("cora", "citeseer", "chameleon", "pubmed", "computers")

@@ -23,11 +23,10 @@ import torch
 
 from graphfilter import Graph, open_store
 from graphfilter.data import write_store
-from graphfilter.runtime.launched import Launched
-from graphfilter.runtime.memory import memory_of_process
 from graphfilter.splits import stratified
 from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
+from graphfilter.util.machine import Launched, memory_of_process
 from harness import Record, main, markdown, option_parser, stage
 
 # Vertices, edges, features and classes of each graph, and the systems that are fitted to it; after

@@ -23,14 +23,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from graphfilter.data import load_dataset, locate, readers
+from graphfilter.data import load_dataset, locate
+from graphfilter.data.graph import Graph
 from graphfilter.filters import StackedFilter
-from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
-from graphfilter.models.peers.pyg import graph_edges, to_dense
 from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.splits import stratified
 from graphfilter.training import TrainConfig, train
+from graphfilter_research.datasets import readers
+from graphfilter_research.peers.pyg import graph_edges, to_dense
 from harness import (
     Record,
     Tick,

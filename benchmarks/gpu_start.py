@@ -32,7 +32,11 @@ from default_fit import ARXIV, FIRST_GOALS, fit_committee, read_graph, stratifie
 IMPORTED = time.perf_counter()
 
 from graphfilter.operators.kernels import choice
-from graphfilter.systems import committee_member, committee_outcome, committee_training
+from graphfilter.systems import (
+    committee as committee_member,
+    outcome as committee_outcome,
+    rounds as committee_training,
+)
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 DATASETS = ("cora", "pubmed", ARXIV)

@@ -20,8 +20,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError, check_count, check_name
 from graphfilter.operators import Operator
+from graphfilter.util.errors import ConfigError, check_count, check_name
 
 Degrees = Literal["uniform", "power-law", "communities"]
 

@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 import torch
 
 import graphfilter
-from graphfilter.errors import ConfigError, GraphFilterError, check_count
 from graphfilter.operators.kernels.native_kernel import native_library
-from graphfilter.storage import write_json
+from graphfilter.util.errors import ConfigError, GraphFilterError, check_count
+from graphfilter.util.records import write_json
 
 Record = dict[str, Any]
 Tick = Callable[[], None]

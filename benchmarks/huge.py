@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError, GraphFilterError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import Operator
-from graphfilter.plot.palette import COLOURS, GREY
 from graphfilter.training import TrainConfig
+from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.pictures import COLOURS, GREY
 from graphs import RandomGraph, make_graph
 from harness import (
     Record,

@@ -27,8 +27,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError
 from graphfilter.filters import StackedFilter
+from graphfilter.util.errors import ConfigError
 from graphs import RandomGraph, make_graph
 from harness import Record, apart, main, markdown, option_parser, show_ratio, stage
 from peers import PlainProduct, propagation

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.estimators import suggest_labels
-from graphfilter.plot.palette import COLOURS, MARKERS
+from graphfilter.estimators.suggestions import suggest_labels
+from graphfilter.util.pictures import COLOURS, MARKERS
 from pictures import make_figure
 from resumable import Record
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import resumable
 from graphfilter import Graph, GraphRegressor, SGFRegressor, SystemRegressor, load_dataset
 from graphfilter.data import make_bipartite, make_csbm
-from graphfilter.inputs.views import averages
+from graphfilter.models.views import averages
 from graphfilter.splits import Split, stratified
 from resumable import Record
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphfilter.models.peers.pyg import pyg_nn
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig
+from graphfilter_research.peers.pyg import pyg_nn
 from graphs import RandomGraph, row_of_entries
 
 

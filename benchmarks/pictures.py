@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.plot.palette import COLOURS, GREY, MARKERS, unframe
+from graphfilter.util.pictures import COLOURS, GREY, MARKERS, unframe
 from harness import three_digits
 
 if TYPE_CHECKING:

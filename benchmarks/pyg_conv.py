@@ -26,8 +26,8 @@ import torch
 from torch import Tensor, nn
 
 from epoch import read_graph
-from graphfilter.models.peers.pyg import edges_to_csr, graph_edges
 from graphfilter.pyg import StackedFilterConv, prepare_operator
+from graphfilter_research.peers.pyg import edges_to_csr, graph_edges
 from harness import (
     Record,
     main,

@@ -23,7 +23,7 @@ from torch import nn
 
 from epoch import read_graph
 from graphfilter import pyg
-from graphfilter.models.peers.pyg import graph_edges, pyg_nn
+from graphfilter_research.peers.pyg import graph_edges, pyg_nn
 from harness import (
     Record,
     Timing,

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import GraphFilterError
-from graphfilter.runtime import worker_environment
-from graphfilter.storage import append_lines, read_lines
+from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.machine import worker_environment
+from graphfilter.util.records import append_lines, read_lines
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

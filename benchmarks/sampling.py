@@ -39,11 +39,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphfilter import Graph, load_dataset
-from graphfilter.errors import GraphFilterError
-from graphfilter.models.peers.pyg import pyg_nn
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.training import Callback, Progress
+from graphfilter.util.errors import GraphFilterError
+from graphfilter_research.peers.pyg import pyg_nn
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 
 # Vertices, edges, and the seconds that each may train, of every graph; None where it is registered.

@@ -33,9 +33,9 @@ from torch import Tensor
 
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
-from graphfilter.runtime import processes
 from graphfilter.splits import Split
 from graphfilter.training import FitResult, TrainConfig, train
+from graphfilter.util import processes
 from graphs import make_graph
 from harness import Record, main, markdown, option_parser, show_ratio, stage, three_digits
 

@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import urlsplit
 
-from graphfilter.runtime import prepare_threads
+from graphfilter.util.machine import prepare_threads
 
 prepare_threads()
 
@@ -36,9 +36,11 @@ import torch
 
 from graphfilter import Graph, GraphClassifier, SGFClassifier
 from graphfilter.data import load_dataset, make_csbm
-from graphfilter.estimators import VertexEstimator
-from graphfilter.run_folder import RunDescription
-from graphfilter.serving import Endpoint, Limits, Scorer
+from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs.loading import RunDescription
+from graphfilter.web.endpoint import Endpoint
+from graphfilter.web.limits import Limits
+from graphfilter.web.scorer import Scorer
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 N_CLIENTS = 50

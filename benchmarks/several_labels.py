@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import resumable
 from graphfilter import Graph, GraphClassifier, SGFClassifier, SystemClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.inputs.views import averages
+from graphfilter.models.views import averages
 from graphfilter.splits import Split, stratified
 from numbers_of_vertices import neighbour_graph
 from resumable import Record

@@ -16,7 +16,7 @@ import argparse
 import time
 from typing import Any
 
-from graphfilter.runtime import prepare_threads
+from graphfilter.util.machine import prepare_threads
 
 prepare_threads()
 

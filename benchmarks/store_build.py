@@ -29,7 +29,7 @@ import numpy as np
 import torch
 
 from graphfilter.data import build_store
-from graphfilter.errors import check_bytes
+from graphfilter.util.errors import check_bytes
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 
 EDGES_PER_VERTEX = 20

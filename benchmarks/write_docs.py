@@ -20,8 +20,9 @@ from typing import Any
 
 import resumable
 import summary
-from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.storage import atomic_file, read_json
+from graphfilter.util.errors import DataFileError, GraphFilterError
+from graphfilter.util.files import atomic_file
+from graphfilter.util.records import read_json
 from harness import Record, footing
 
 HERE = Path(__file__).resolve().parent

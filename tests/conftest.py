@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphfilter.runtime.threads import prepare_threads
+from graphfilter.util.machine import prepare_threads
 
 # The tests run side by side, a process per core: threads within each would only contend. Set
 # before torch loads, and inherited by every process that a test starts.
@@ -36,8 +36,8 @@ from hypothesis import settings
 from tests.documentation import NEEDED, build_site
 
 from graphfilter.cli import main
-from graphfilter.graph import Graph
-from graphfilter.storage.locks import lock
+from graphfilter.data.graph import Graph
+from graphfilter.util.files import lock
 
 # A test never fails for being slow, and draws the same examples every time; make fuzz looks for
 # new ones.
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     missing = pytest.mark.skip(reason="torch_geometric is not installed")
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and "graphfilter.models.peers.pyg" in (
+        if isinstance(item, pytest.DoctestItem) and "graphfilter_research.peers.pyg" in (
             item.path.read_text()
         ):
             item.add_marker(missing)

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
-from graphfilter.runtime import launched
 from graphfilter.training import loop
+from graphfilter.util.machine import launched
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SECONDS = 60
 # What a fit imports when it comes to it.
 PRELOADED = (
-    "graphfilter.run_folder",
+    "graphfilter.runs",
     "tests.processes",
     "tests.warm",
     "rich.progress",
@@ -168,7 +168,7 @@ def peaks_of_fits(fits: list[tuple[str, int]]) -> list[int]:
     """Fit networks of some widths to stores; return the most bytes of memory so far after each."""
     # Freed memory goes back to the system, also where the process is forked from one that keeps it.
     os.environ["MALLOC_TRIM_THRESHOLD_"] = str(2**17)
-    from graphfilter.runtime.allocator import MMAP_THRESHOLD, TRIM_THRESHOLD
+    from graphfilter.util.machine import MMAP_THRESHOLD, TRIM_THRESHOLD
 
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):

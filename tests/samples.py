@@ -11,9 +11,9 @@ import scipy.io
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.data import readers
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
+from graphfilter_research.datasets import readers
 
 N_KNOWN, N_TEST = 530, 10
 N = N_KNOWN + N_TEST

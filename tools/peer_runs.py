@@ -19,12 +19,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from graphfilter.bench import RecordFile
-from graphfilter.bench.matrix import BenchProgress, run_matrix
-from graphfilter.bench.pair import Pair
-from graphfilter.paper.committee_table import DATASETS
-from graphfilter.paper.records import known_records
-from graphfilter.runtime.devices import pick_device
+from graphfilter.util.devices import pick_device
+from graphfilter_research.bench.matrix import BenchProgress, run_matrix
+from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.record import RecordFile
+from graphfilter_research.paper.committee_table import DATASETS
+from graphfilter_research.paper.records import known_records
 
 NAME = "peers"
 ELSEWHERE = ("table2", "table3", "table5", "systems", "settings", "others", "committee")

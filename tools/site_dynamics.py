@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.cli.demo import ACROSS, GRAPHS
 from graphfilter.data import load_dataset, make_bipartite
 from graphfilter.metrics import score_parts
 from graphfilter.report.numbers import spread_out
 from graphfilter.spectral import label_energy, label_frequency
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter_research.commands.demo import ACROSS, GRAPHS
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "_static" / "dynamics.js"
 PREFIX = "window.graphfilterDynamics = "

@@ -21,9 +21,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphfilter.bench import Record, read_records
-from graphfilter.paper.committee_summary import summarise
-from graphfilter.storage import atomic_file
+from graphfilter.util.files import atomic_file
+from graphfilter_research.bench.record import Record, read_records
+from graphfilter_research.paper.committee_summary import summarise
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = ("committee", "peers")

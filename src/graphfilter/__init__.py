@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         training,
     )
     from graphfilter.data import load_dataset, open_store, read_tables
-    from graphfilter.errors import GraphFilterError
+    from graphfilter.data.graph import Graph
     from graphfilter.estimators import (
         GraphClassifier,
         GraphRegressor,
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
         SystemClassifier,
         SystemRegressor,
     )
-    from graphfilter.graph import Graph
     from graphfilter.splits import Split
+    from graphfilter.util.errors import GraphFilterError
 
 # The room each public name is imported from; a room is imported as itself.
 _ROOMS = {
-    "Graph": "graph",
+    "Graph": "data.graph",
     "GraphClassifier": "estimators",
     "GraphRegressor": "estimators",
-    "GraphFilterError": "errors",
+    "GraphFilterError": "util.errors",
     "SGFClassifier": "estimators",
     "SGFRegressor": "estimators",
     "Split": "splits",
@@ -62,14 +62,14 @@ _ROOMS = {
     "SystemRegressor": "estimators",
     "data": "data",
     "filters": "filters",
-    "load_dataset": "data",
+    "load_dataset": "data.datasets",
     "metrics": "metrics",
     "models": "models",
-    "open_store": "data",
+    "open_store": "data.store",
     "operators": "operators",
     "plot": "plot",
     "pyg": "pyg",
-    "read_tables": "data",
+    "read_tables": "data.from_tables",
     "spectral": "spectral",
     "splits": "splits",
     "systems": "systems",

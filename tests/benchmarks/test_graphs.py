@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import graphs
-from graphfilter.errors import GraphFilterError
+from graphfilter.util.errors import GraphFilterError
 
 SHAPES = [(1, 2), (3, 2), (7, 10), (5, 100), (97, 1234), (64, 4096), (500, 4098)]
 DEGREES = ("uniform", "power-law", "communities")

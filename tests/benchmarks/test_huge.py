@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import huge
-from graphfilter.errors import GraphFilterError
+from graphfilter.util.errors import GraphFilterError
 from graphs import make_graph
 
 

@@ -11,10 +11,10 @@ import peers
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
-from graphfilter.models.peers.pyg import graph_edges
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.training import TrainConfig
+from graphfilter_research.peers.pyg import graph_edges
 from graphs import make_graph
 
 

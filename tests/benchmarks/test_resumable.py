@@ -11,7 +11,7 @@ import numbers_of_vertices
 import promises
 import resumable
 import several_labels
-from graphfilter.errors import GraphError
+from graphfilter.util.errors import GraphError
 
 
 def test_records_are_made_once_and_failures_are_left_out(tmp_path: Path, capsys) -> None:

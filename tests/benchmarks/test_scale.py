@@ -12,7 +12,7 @@ import torch
 import blocks
 import scale_out
 import write_docs
-from graphfilter.runtime.memory import VARIABLE
+from graphfilter.util.machine import VARIABLE
 
 CPU = torch.device("cpu")
 FOLDER = write_docs.RESULTS / "scale"

@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn", reason="the packages of the endpoint are not inst
 import serving
 import write_docs
 from graphfilter import SGFClassifier
-from graphfilter.storage import read_json
+from graphfilter.util.records import read_json
 
 
 @contextmanager

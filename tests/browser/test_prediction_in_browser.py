@@ -8,14 +8,10 @@ import numpy as np
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder import (
-    fit_folder,
-    load_run,
-    predict_run,
-    read_reference,
-    write_prediction_report,
-)
+from graphfilter.report.predict import predict_run, write_prediction_report
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.loading import load_run, read_reference
+from graphfilter.runs.plan import Source, plan_fit
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
 

@@ -9,9 +9,10 @@ import pytest
 
 from graphfilter import SGFClassifier, SystemClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.fits import Source, plan_fit
-from graphfilter.graph import Graph
-from graphfilter.run_folder import REPORT_FILE, fit_folder
+from graphfilter.data.graph import Graph
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.plan import Source, plan_fit
 
 PLOTS = ("filter", "coefficient", "training", "degree", "frequency", "confusion", "calibration")
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.bench import read_records
-from graphfilter.bench.benchmark_page import write_benchmark
-from graphfilter.bench.learned_filters import learned_filters
+from graphfilter_research.bench.benchmark_page import write_benchmark
+from graphfilter_research.bench.learned_filters import learned_filters
+from graphfilter_research.bench.record import read_records
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

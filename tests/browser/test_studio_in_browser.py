@@ -17,7 +17,7 @@ VERTICES = f"id,{HOSTILE},label\n" + "".join(f"v{i},{i},{'ab'[i % 2]}\n" for i i
 def started() -> Any:
     pytest.importorskip("starlette", reason="the studio's packages are not installed")
     pytest.importorskip("uvicorn", reason="the studio's packages are not installed")
-    from graphfilter.studio import Studio
+    from graphfilter.web.studio import Studio
 
     return Studio(upload_limit_mb=1)
 

@@ -10,8 +10,9 @@ import pytest
 from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.estimators.targets import named_target
-from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder import REPORT_FILE, fit_folder
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import MULTILABEL, REGRESSION
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'

@@ -17,7 +17,7 @@ from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_rev
 
 from graphfilter.tables.formats import TABLES
 from graphfilter.tables.text_files import TextOptions, TextTable
-from graphfilter.wording import number
+from graphfilter.util.words import number
 
 QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphfilter.cli import demo as demo_module
-from graphfilter.paper import figures6_7, table5
-from graphfilter.paper.targets import TARGETS
-from graphfilter.training import Training
+from graphfilter.training.loop import Training
+from graphfilter_research.commands import demo as demo_module
+from graphfilter_research.paper import figures6_7, table5
+from graphfilter_research.paper.targets import TARGETS
 
 
 def test_version_and_help(graphfilter) -> None:

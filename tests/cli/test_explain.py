@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.data import make_csbm, write_tables
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 
 
 @pytest.fixture(scope="module")

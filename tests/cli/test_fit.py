@@ -15,10 +15,11 @@ import pytest
 from tests.processes import Command
 
 from graphfilter import SGFClassifier
-from graphfilter.data import make_csbm, readers, write_tables
+from graphfilter.data import make_csbm, write_tables
 from graphfilter.filters import StackedFilter
 from graphfilter.splits import stratified
 from graphfilter.training.epoch import Epoch
+from graphfilter_research.datasets import readers
 
 FILES = {
     "report.html",
@@ -329,7 +330,7 @@ def test_fit_interrupted_while_comparing_does_not_train_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphfilter.fits.training.train_baselines", interrupt)
+        patch.setattr("graphfilter.runs.fit.train_baselines", interrupt)
         stopped = graphfilter(*words, tmp_path / "run")
     assert stopped.code == 130
     assert "--resume" in stopped.err

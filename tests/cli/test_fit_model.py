@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm, write_tables
-from graphfilter.graph import Graph
-from graphfilter.run_folder import explain_run, load_run, predict_graph
+from graphfilter.data.graph import Graph
+from graphfilter.report.explaining import explain_run
+from graphfilter.report.predict import predict_graph
+from graphfilter.runs.loading import load_run
 from graphfilter.systems import committee
 
 QUICK = ("--epochs", 8, "--quiet")

@@ -10,7 +10,7 @@ import typer
 import typer.main
 from tests.conftest import Outcome
 
-from graphfilter.cli import app as commands
+from graphfilter.cli.app import app as commands
 
 Run = Callable[..., Outcome]
 

@@ -17,10 +17,10 @@ from graphfilter import (
     SystemRegressor,
 )
 from graphfilter.data import make_karate
-from graphfilter.estimators import VertexEstimator
-from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder.fit import repeat_command
-from graphfilter.studio.run_setting import RunSetting
+from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.report.run import repeat_command
+from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.web.run_setting import RunSetting
 
 KARATE = ("--dataset", "karate")
 Parse = Callable[[str], dict[str, Any]]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter.paper import options, table2, table5
-from graphfilter.paper.targets import TARGETS
+from graphfilter_research.paper import options, table2, table5
+from graphfilter_research.paper.targets import TARGETS
 
 BENCH = ("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", 2, "--max-epochs", 3,
          "--device", "cpu", "--quiet")  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import DataFileError
 from graphfilter.tables.labels import read_groups, read_times
+from graphfilter.util.errors import DataFileError
 
 QUICK = ("--epochs", 5, "--no-baselines", "--quiet", "--model", "sgf")
 

@@ -13,7 +13,7 @@ from graphfilter.cli import main
 from graphfilter.cli.stopping import command_line
 from graphfilter.cli.together import report_kept_state
 from graphfilter.data import make_csbm, write_tables
-from graphfilter.runtime import Launched, launched
+from graphfilter.util.machine import Launched, launched
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_process_of_a_job_ends_without_shutting_python_down(
 ) -> None:
     """A thread of gloo may still need Python, and would abort a process that has succeeded."""
     ended: list[int] = []
-    monkeypatch.setattr("graphfilter.runtime.launched", lambda: Launched(0, 2, 0, 2))
+    monkeypatch.setattr("graphfilter.util.machine", lambda: Launched(0, 2, 0, 2))
     monkeypatch.setattr("sys.argv", ["graphfilter", "--version"])
     monkeypatch.setattr("os._exit", ended.append)
     with pytest.raises(SystemExit):

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import graphfilter
 from graphfilter.cli.app import app
 from graphfilter.cli.words import OPTIONS, in_options
-from graphfilter.errors import DataFileError
+from graphfilter.util.errors import DataFileError
 
 ROOT = Path(graphfilter.__file__).parent
 

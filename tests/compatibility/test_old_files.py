@@ -15,11 +15,13 @@ import pytest
 from tests.compatibility.write_files import FILES, SMALL, graph
 
 import graphfilter as gf
-from graphfilter.bench import read_records, run_benchmark, summarise
 from graphfilter.cli import main
-from graphfilter.errors import ModelFileError
-from graphfilter.run_folder import load_run
+from graphfilter.runs.loading import load_run
 from graphfilter.training import Callback
+from graphfilter.util.errors import ModelFileError
+from graphfilter_research.bench.benchmark import run_benchmark
+from graphfilter_research.bench.record import read_records
+from graphfilter_research.bench.summary import summarise
 
 VERSIONS = sorted(path.name for path in FILES.iterdir() if path.is_dir())
 CLASSES: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tests.conftest import SMALL_GRAPHS, make_small_graph
 
-from graphfilter.errors import ConfigError
+from graphfilter.data.graph import Graph
 from graphfilter.filters import (
     ChebyshevFilter,
     ExactPageRankFilter,
@@ -24,8 +24,8 @@ from graphfilter.filters import (
     StackedFilter,
     apply_filters,
 )
-from graphfilter.graph import Graph
 from graphfilter.operators import OPERATORS, Operator, make_operator
+from graphfilter.util.errors import ConfigError
 
 FILTERS = {
     "stacked": lambda: StackedFilter(n_layers=5),

@@ -17,24 +17,20 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.data.synthetic import make_karate
+from graphfilter.data.graph import Graph
+from graphfilter.data.makers import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
-from graphfilter.graph import Graph
 from graphfilter.operators import Operator, make_operator
-from graphfilter.operators.kernels import (
-    FactoredMatrix,
-    ProductKernel,
-    Step,
-    choice,
-    make_kernel,
-    native_kernel,
-)
+from graphfilter.operators.kernels import choice, native_kernel
+from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, block_width, native_library
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
-from graphfilter.runtime.caches import Caches
 from graphfilter.systems import Prepared
+from graphfilter.util.machine import Caches
 
 pytestmark = pytest.mark.gpu
 

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphfilter.errors import GraphError
 from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.models.peers.pyg import Projection
 from graphfilter.operators import SparseFeatures, to_tensor
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels import choice, native_kernel, native_layers, native_loss
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.operators.kernels.native_loss import CompiledLoss
 from graphfilter.training import CLASSIFICATION
-from graphfilter.training.cross_entropy import accuracies, mean_cross_entropy
+from graphfilter.training.vertices import accuracies, mean_cross_entropy
+from graphfilter.util.errors import GraphError
+from graphfilter_research.peers.pyg import Projection
 
 MATRIX = sp.random_array((70, 30), density=0.2, rng=0, dtype=np.float32).tocsr()
 CPU, ZERO = torch.device("cpu"), torch.tensor([0])

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
+from graphfilter.models.deep import residual_layers
 from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.models.residual import residual_layers
 from graphfilter.operators import SparseFeatures, adjacency
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels.native_kernel import (

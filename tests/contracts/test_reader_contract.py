@@ -28,9 +28,9 @@ from tests.samples import (
     write_sgf,
 )
 
-from graphfilter.data import readers
-from graphfilter.errors import DataFileError, GraphFilterError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import DataFileError, GraphFilterError
+from graphfilter_research.datasets import readers
 
 
 @dataclass(frozen=True)

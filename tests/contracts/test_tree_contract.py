@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.models import tree_nodes
-from graphfilter.models.tree_nodes import TREES
-from graphfilter.operators import takes_trees, tree_leaves
+from graphfilter.models import forest as tree_nodes
+from graphfilter.models.forest import TREES
 from graphfilter.operators.kernels import native_trees
 from graphfilter.operators.kernels.native_kernel import native_library
+from graphfilter.operators.kernels.native_trees import takes_trees, tree_leaves
+from graphfilter.util.errors import GraphError
 
 pytestmark = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
 N_COLUMNS = 4

@@ -11,10 +11,11 @@ import scipy.io
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
-from graphfilter.data import read_tables, readers, write_tables
-from graphfilter.errors import ConfigError, DataFileError, GraphError
-from graphfilter.graph import Graph
+from graphfilter.data import read_tables, write_tables
+from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError
+from graphfilter_research.datasets import readers
 
 ROUGH = np.random.default_rng(4).random((12, 12))
 PARTS = ("train", "val", "test")

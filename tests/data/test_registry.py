@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from graphfilter.data import catalogue, readers, registry
-from graphfilter.data.directions import add_directions
-from graphfilter.data.families import Dataset, RemoteFile
-from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.graph import Graph
+from graphfilter.data import datasets as registry
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import ConfigError, DataFileError
+from graphfilter_research.datasets import catalogue, readers
+from graphfilter_research.datasets.catalogue import Dataset, RemoteFile
+from graphfilter_research.datasets.download import add_directions
 
 ON_DISK = [e for e in catalogue.DATASETS.values() if e.file is not None and e.base is None]
 DIRECTED = [e for e in catalogue.DATASETS.values() if e.base is not None]

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_bipartite, make_csbm, make_digits, make_karate
-from graphfilter.data.synthetic import _pairs_within, _successes
-from graphfilter.errors import ConfigError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.data.makers import _pairs_within, _successes
+from graphfilter.util.errors import ConfigError
 
 
 def crossing(graph: Graph) -> np.ndarray:

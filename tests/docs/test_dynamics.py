@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tools.site_dynamics import FRAMES, read, record
 
-from graphfilter.cli.demo import GRAPHS
 from graphfilter.report.curves import describe_shape, stacked_response
 from graphfilter.spectral import Density
+from graphfilter_research.commands.demo import GRAPHS
 
 
 @pytest.mark.parametrize("made", read(), ids=lambda made: made["name"])

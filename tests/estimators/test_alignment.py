@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from graphfilter import Graph, SGFClassifier, SGFRegressor, Split
 from graphfilter.data import make_bipartite
-from graphfilter.errors import ConfigError, GraphError, NoGraphWarning
+from graphfilter.util.errors import ConfigError, GraphError, NoGraphWarning
 
 pd = pytest.importorskip("pandas")
 

@@ -9,9 +9,9 @@ import pytest
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError
 from graphfilter.estimators.inputs import draw_seed
 from graphfilter.splits import Split, set_aside
+from graphfilter.util.errors import ConfigError
 
 N = 120
 GRAPH = make_csbm(n_vertices=N, frequency=0.4, mean_degree=4, n_features=5, seed=1)

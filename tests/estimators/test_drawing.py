@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 
 import graphfilter as gf
-from graphfilter.errors import GraphFilterError
+from graphfilter.util.errors import GraphFilterError
 
 GRAPH = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
 

@@ -9,8 +9,8 @@ import pytest
 
 from graphfilter import GraphClassifier, SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import GraphFilterError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import GraphFilterError
 
 QUICK: Any = {"max_epochs": 20, "random_state": 0}
 

@@ -8,10 +8,10 @@ from scipy.special import logit
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError
+from graphfilter.estimators.explained import Contributions
 from graphfilter.estimators.explaining_outputs import _in_units
-from graphfilter.explain import Contributions
 from graphfilter.training import TargetScale
+from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(n_vertices=80, n_features=4, frequency=0.4, seed=0).replace(
     vertex_names=[f"v{i}" for i in range(80)], feature_names=list("abcd")

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import graphfilter as gf
 from graphfilter.data import make_bipartite
-from graphfilter.errors import DirectionsDroppedWarning, GraphError
+from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
 
 pd = pytest.importorskip("pandas")
 

@@ -13,7 +13,7 @@ import torch
 
 from graphfilter import GraphRegressor, SGFClassifier, SGFRegressor, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.util.errors import ConfigError, GraphError
 
 GRAPH = make_csbm(20, n_features=2)
 X, Y = np.asarray(GRAPH.features), np.asarray(GRAPH.labels)

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import graphfilter as gf
 from graphfilter.data import make_bipartite
-from graphfilter.errors import DataFileError, GraphError, ModelFileError
+from graphfilter.util.errors import DataFileError, GraphError, ModelFileError
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

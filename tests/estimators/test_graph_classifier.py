@@ -14,12 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import GraphClassifier, GraphRegressor, SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, ModelFileError
-from graphfilter.graph import Graph
-from graphfilter.inputs.views import VIEWS
+from graphfilter.data.graph import Graph
 from graphfilter.models import Trees
-from graphfilter.storage import read_checked_json, write_checked_json
+from graphfilter.models.views import VIEWS
 from graphfilter.systems import committee
+from graphfilter.util.errors import ConfigError, ModelFileError
+from graphfilter.util.records import read_checked_json, write_checked_json
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 
@@ -37,7 +37,7 @@ def fitted(one_seed: None) -> GraphClassifier:
 
 
 @parametrize_with_checks([GraphClassifier(effort="low", max_epochs=8, random_state=0)])
-@pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
+@pytest.mark.filterwarnings("ignore::graphfilter.util.errors.NoGraphWarning")
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)
 

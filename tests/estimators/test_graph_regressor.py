@@ -11,10 +11,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, GraphClassifier, GraphRegressor, SGFRegressor
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
 from graphfilter.splits import Split
 from graphfilter.systems import committee
 from graphfilter.training import Callback
+from graphfilter.util.errors import ConfigError, GraphError
 
 N = 160
 GRAPH = make_csbm(N, frequency=0.4, mean_degree=6, n_features=5, seed=0)
@@ -210,7 +210,7 @@ def test_classifier_committee_gives_sets_of_classes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again, sets)
 
 
-@pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
+@pytest.mark.filterwarnings("ignore::graphfilter.util.errors.NoGraphWarning")
 @parametrize_with_checks([GraphRegressor(effort="low", max_epochs=20, random_state=0)])
 def test_graph_regressor_passes_scikit_learns_checks(
     estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch

@@ -11,14 +11,12 @@ import scipy.sparse as sp
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
-from graphfilter.estimators import (
-    VertexClassifier,
-    VertexEstimator,
-    VertexRegressor,
-    member_answers,
-)
-from graphfilter.storage import RowsFile
-from graphfilter.systems import predicting
+from graphfilter.estimators import member_answers
+from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.systems import networks as predicting
+from graphfilter.util.records import RowsFile
 
 N = 120
 ESTIMATORS: dict[str, VertexEstimator] = {

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 
 from graphfilter import Graph, SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.util.errors import ConfigError, GraphError
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,11 @@ import pytest
 
 from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError
-from graphfilter.fits import Source, plan_fit, train_fit
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.runs.fit import train_fit
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.splits import stratified
+from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(n_vertices=120, mean_degree=6, n_features=4, frequency=0.4)
 X = np.asarray(GRAPH.features)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import graphfilter as gf
-from graphfilter.estimators import VertexEstimator
+from graphfilter.estimators.vertex import VertexEstimator
 
 ESTIMATORS: tuple[type[VertexEstimator], ...] = (
     gf.GraphClassifier, gf.GraphRegressor, gf.SGFClassifier, gf.SGFRegressor,

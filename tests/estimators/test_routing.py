@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import graphfilter as gf
 from graphfilter.data import make_bipartite
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.util.errors import ConfigError, GraphError
 
 N = 60
 GRAPH = make_bipartite(n_side=N // 2, probability=0.3, n_features=4, seed=0)

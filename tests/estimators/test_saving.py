@@ -15,12 +15,13 @@ from safetensors.torch import save_file
 
 from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor
 from graphfilter.data import make_karate
-from graphfilter.errors import ModelFileError
 from graphfilter.filters import PowerFilterConfig
-from graphfilter.filters.config import _config_of, read_config
+from graphfilter.filters.base import _config_of, read_config
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.storage import read_checked_json, read_tensors, write_checked_json, write_tensors
 from graphfilter.systems import SYSTEMS, committees
+from graphfilter.util.arrays import read_tensors, write_tensors
+from graphfilter.util.errors import ModelFileError
+from graphfilter.util.records import read_checked_json, write_checked_json
 
 FILES = ("config.json", "model.safetensors")
 

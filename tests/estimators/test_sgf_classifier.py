@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.data import make_bipartite
-from graphfilter.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
-from graphfilter.storage import read_checked_json, write_checked_json
 from graphfilter.training import Callback, Progress
+from graphfilter.util.errors import ConfigError, GraphError, GraphFilterError, ModelFileError
+from graphfilter.util.records import read_checked_json, write_checked_json
 
 
 @parametrize_with_checks(

@@ -13,12 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
-from graphfilter.errors import GraphError, GraphFilterError, ModelFileError
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split
+from graphfilter.util.errors import GraphError, GraphFilterError, ModelFileError
 
 
-@pytest.mark.filterwarnings("ignore::graphfilter.errors.NoGraphWarning")
+@pytest.mark.filterwarnings("ignore::graphfilter.util.errors.NoGraphWarning")
 @parametrize_with_checks(
     [SGFRegressor(max_epochs=10, n_layers=2, learning_rate=0.03, random_state=0)]
 )

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 import graphfilter as gf
-from graphfilter.errors import ConfigError
 from graphfilter.models import ToldConfig, ToldNetwork
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, Start, System, get_system
+from graphfilter.systems import Prepared, System, get_system
+from graphfilter.systems.networks import Start
 from graphfilter.training import Callback
+from graphfilter.util.errors import ConfigError
 
 N, N_OLD = 240, 180
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfilter import Graph, SGFClassifier, SGFRegressor
-from graphfilter.estimators import suggest_labels
+from graphfilter.estimators.suggestions import suggest_labels
 
 # Vertices of each kind: twelve labels drawn at random miss several kinds.
 SIZES = (25,) * 12

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from graphfilter import SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import torch
 
 from graphfilter import SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm, write_tables
-from graphfilter.errors import ConfigError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.models import FilterNetwork
+from graphfilter.util.errors import ConfigError
 
 QUICK: Any = {"max_epochs": 15, "random_state": 0}
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
-from graphfilter.errors import ConfigError
+from graphfilter.data.graph import Graph
 from graphfilter.filters import (
     ChebyshevFilter,
     ExactPageRankFilter,
@@ -17,8 +17,8 @@ from graphfilter.filters import (
     StackedFilter,
     stacked,
 )
-from graphfilter.graph import Graph
 from graphfilter.operators import augmented_adjacency, laplacian
+from graphfilter.util.errors import ConfigError
 
 scalars = st.floats(-2, 2, allow_subnormal=False)
 LAM = np.linspace(-1, 2, 13)

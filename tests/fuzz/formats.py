@@ -20,16 +20,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests import samples
 
-from graphfilter.bench.record import Record, read_records
 from graphfilter.cli import _run as run_command
-from graphfilter.data import make_csbm, open_store, read_tables, readers, write_store
-from graphfilter.errors import ModelFileError
-from graphfilter.estimators import SGFClassifier
-from graphfilter.graph import Graph
-from graphfilter.run_folder.layout import REFERENCE_FILE
-from graphfilter.storage import read_checked_json, write_checked_json
-from graphfilter.storage.json_files import CHECKSUM
+from graphfilter.data import make_csbm, open_store, read_tables, write_store
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.runs.layout import REFERENCE_FILE
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.util.errors import ModelFileError
+from graphfilter.util.records import CHECKSUM, read_checked_json, write_checked_json
+from graphfilter_research.bench.record import Record, read_records
+from graphfilter_research.datasets import readers
 
 
 @dataclass(frozen=True)

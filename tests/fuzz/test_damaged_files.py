@@ -17,7 +17,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.mutate import mutate, mutate_file
 from tests.peak_memory import PeakMemory
 
-from graphfilter.errors import GraphFilterError
+from graphfilter.util.errors import GraphFilterError
 
 pytestmark = [
     pytest.mark.fuzz,

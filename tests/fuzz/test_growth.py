@@ -15,8 +15,9 @@ from hypothesis import settings
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_karate
-from graphfilter.fits import Source, plan_fit
-from graphfilter.run_folder import fit_folder, load_run
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.loading import load_run
+from graphfilter.runs.plan import Source, plan_fit
 
 # Ten times as many under the profile of make fuzz.
 N_FITS = 24 if settings.default is None or settings.default.max_examples <= 100 else 240

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.estimators import SGFClassifier
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.filters import StackedFilter, StackedFilterConfig
-from graphfilter.graph import Graph
 from graphfilter.models import ChannelNetwork, ChannelNetworkConfig, FilterNetwork
 from graphfilter.operators import Operator, co_citation, coupling, make_operator
 from graphfilter.operators.channels import Channels, channel_names
 from graphfilter.splits import Split
+from graphfilter.util.errors import ConfigError, GraphError
 
 ARCS = [[0, 1], [1, 2], [2, 1], [3, 0], [4, 2]]
 KINDS = ["call", "mail", "mail", "call", "mail"]

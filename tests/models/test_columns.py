@@ -11,12 +11,13 @@ from torch import Tensor
 
 from graphfilter.data import make_csbm
 from graphfilter.filters import IdentityFilterConfig, StackedFilter
-from graphfilter.models import FilterNetwork, FilterNetworkConfig, Sizes, column_dropout, columns
+from graphfilter.models import FilterNetwork, FilterNetworkConfig, columns, layers as column_dropout
+from graphfilter.models.base import Sizes
 from graphfilter.models.layers import Input
 from graphfilter.operators import SparseFeatures, augmented_adjacency
-from graphfilter.runtime.memory import VARIABLE
 from graphfilter.splits import stratified
 from graphfilter.training import FitResult, TrainConfig, train
+from graphfilter.util.machine import VARIABLE
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 OPERATOR = augmented_adjacency(GRAPH)

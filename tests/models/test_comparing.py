@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphfilter.graph import Graph
-from graphfilter.models.comparing import MOST_COMPARED, too_many_to_compare
+from graphfilter.data.graph import Graph
+from graphfilter.models.layers import MOST_COMPARED, too_many_to_compare
 
 
 def test_weights_of_edges_do_not_count_as_neighbours() -> None:

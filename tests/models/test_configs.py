@@ -6,9 +6,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from graphfilter.errors import ConfigError
 from graphfilter.models import GraphNetwork, ModelConfig
 from graphfilter.systems import SYSTEMS
+from graphfilter.util.errors import ConfigError
 
 CONFIGS = {type(s.model): s.model for s in SYSTEMS.values() if s.model is not None}
 

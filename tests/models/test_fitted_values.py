@@ -13,8 +13,8 @@ from sklearn.ensemble import (
 )
 from sklearn.kernel_ridge import KernelRidge
 
-from graphfilter.errors import ModelFileError
 from graphfilter.models import Fitted, Forest, ForestConfig, KernelMachine, Trees, TreesConfig
+from graphfilter.util.errors import ModelFileError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4)).astype(np.float32)

@@ -5,9 +5,9 @@ import pytest
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 
-from graphfilter.errors import ModelFileError
 from graphfilter.models import Forest, ForestConfig, forest
-from graphfilter.models.memory import Sizes
+from graphfilter.models.base import Sizes
+from graphfilter.util.errors import ModelFileError
 
 
 def fitted(n_classes: int = 3, n_trees: int = 30) -> tuple[Forest, np.ndarray, np.ndarray]:

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from graphfilter.data.synthetic import make_csbm
-from graphfilter.errors import ConfigError
-from graphfilter.graph import Graph
-from graphfilter.models import HopNetwork, HopNetworkConfig, Linear, hop_network
+from graphfilter.data.graph import Graph
+from graphfilter.data.makers import make_csbm
+from graphfilter.models import HopNetwork, HopNetworkConfig, Linear, hops as hop_network
 from graphfilter.operators import augmented_adjacency, laplacian, to_tensor
 from graphfilter.operators.powers import stack_powers
+from graphfilter.util.errors import ConfigError
 
 
 @pytest.fixture

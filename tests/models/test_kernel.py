@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from graphfilter.errors import ModelFileError
 from graphfilter.models import KernelConfig, KernelMachine
-from graphfilter.models.kernel_ridge import RIDGES, fit_ridge, fit_rows, solve
+from graphfilter.models.kernel import RIDGES, fit_ridge, fit_rows, solve
 from graphfilter.operators import SparseFeatures
+from graphfilter.util.errors import ModelFileError
 
 
 def sample(n: int = 60, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +211,7 @@ def test_machine_is_fitted_and_refitted_where_its_buffers_are(
         where.append(given[3])
         return solve(*given[:3])
 
-    monkeypatch.setattr("graphfilter.models.kernel_ridge.solve", noted)
+    monkeypatch.setattr("graphfilter.models.kernel.solve", noted)
     monkeypatch.setattr("graphfilter.models.kernel.solve", noted)
     rows, labels = sample()
     kernel = KernelMachine(4, 3).to("meta")

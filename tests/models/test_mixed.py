@@ -9,10 +9,10 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError
 from graphfilter.models import MixedConfig, MixedNetwork
-from graphfilter.models.mixed import MOST_VERTICES
+from graphfilter.models.deep import MOST_VERTICES
 from graphfilter.operators import SparseFeatures, augmented_adjacency
+from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=1.2, seed=0)
 FEATURES = torch.tensor(GRAPH.features)

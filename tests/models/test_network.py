@@ -6,7 +6,6 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError
 from graphfilter.filters import (
     ChebyshevFilter,
     IdentityFilter,
@@ -17,6 +16,7 @@ from graphfilter.filters import (
 from graphfilter.models import FilterNetwork, Linear, drop
 from graphfilter.models.network import DropoutOn, FilterOn
 from graphfilter.operators import augmented_adjacency, to_tensor
+from graphfilter.util.errors import ConfigError
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -8,7 +8,7 @@ from torch import nn
 
 from graphfilter.data import make_csbm
 from graphfilter.models import NormedConfig, NormedNetwork
-from graphfilter.models.normed import MOMENTUM, _Layer  # pyright: ignore[reportPrivateUsage]
+from graphfilter.models.deep import MOMENTUM, _Layer
 from graphfilter.operators import augmented_adjacency, to_tensor
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=0.6, seed=0)
@@ -98,7 +98,7 @@ def test_it_is_left_out_where_vertices_are_too_few_or_too_many(
         "it needs at least 500 vertices for its batch norms"
     )
     assert NormedConfig().skip_reason(enough, 20) is None
-    monkeypatch.setattr("graphfilter.models.normed.MOST_HELD", 10)
+    monkeypatch.setattr("graphfilter.models.deep.MOST_HELD", 10)
     assert NormedConfig().skip_reason(enough, 20) == (
         "500 vertices are too many for a network with batch norms"
     )

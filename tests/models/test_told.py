@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.models import NormedNetwork, ToldConfig, ToldNetwork
-from graphfilter.models.told import ALL_HIDDEN, HIDDEN
+from graphfilter.models.deep import ALL_HIDDEN, HIDDEN
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, System, train_system
 from graphfilter.training import MULTILABEL, REGRESSION, Task, TrainConfig
+from graphfilter.util.errors import GraphError
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=0.6, seed=0)
 OPERATOR = augmented_adjacency(GRAPH)

@@ -6,9 +6,9 @@ import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ModelFileError
 from graphfilter.models import Trees, TreesConfig
 from graphfilter.operators import adjacency
+from graphfilter.util.errors import ModelFileError
 
 OPERATOR = adjacency(make_csbm(30, mean_degree=4, n_features=2))
 

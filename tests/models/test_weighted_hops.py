@@ -9,7 +9,7 @@ from torch import nn
 
 from graphfilter.data import make_csbm
 from graphfilter.models import WeightedHops, WeightedHopsConfig
-from graphfilter.models.weighted_hops import MOST_VERTICES
+from graphfilter.models.hops import MOST_VERTICES
 from graphfilter.operators import adjacency, to_tensor
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=1.2, seed=0)

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator, SparseFeatures, laplacian
-from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, Step
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.polynomial import Basis, apply_polynomial
+from graphfilter.util.errors import GraphError
 
 RING = Graph.from_edges([[i, (i + 1) % 20] for i in range(20)])
 OFFSETS = torch.tensor(RING.indptr.astype(np.int64))

@@ -9,11 +9,11 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator, co_citation, coupling, make_operator
 from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.polynomial import Basis, apply_polynomial
+from graphfilter.util.errors import GraphError
 
 KINDS = ("coupling", "co_citation")
 

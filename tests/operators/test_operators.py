@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter import spectral
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators import (
     OPERATORS,
     Operator,
@@ -19,6 +18,7 @@ from graphfilter.operators import (
     laplacian,
     make_operator,
 )
+from graphfilter.util.errors import ConfigError, GraphError
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]])
 

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, strategies as st
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator, augmented_adjacency, laplacian
 from graphfilter.operators.polynomial import Basis, apply_polynomial, apply_with_dropout
+from graphfilter.util.errors import GraphError
 
 BASES = {
     "powers": Basis.powers(),

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from graphfilter.operators.kernels import FactoredMatrix
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.sparse import SparseFeatures
 
 tables = hnp.arrays(

@@ -7,20 +7,16 @@ import pytest
 from tests.fits.made import made_fit, one_hot
 
 from graphfilter import SGFClassifier
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.targets import Target
-from graphfilter.fits import Fit, Plan, Source
-from graphfilter.graph import Graph
 from graphfilter.metrics import calibration_error
-from graphfilter.metrics.thresholds import Decision
-from graphfilter.report.classes import (
-    MOST_CLASSES,
-    calibration_data,
-    class_rows,
-    confusion_data,
-)
+from graphfilter.report.classes import MOST_CLASSES, calibration_data, class_rows, confusion_data
 from graphfilter.report.vertices import MOST_VERTICES, least_sure, most_doubted
+from graphfilter.runs.fit import Fit
+from graphfilter.runs.plan import Plan, Source
 from graphfilter.splits import Split
 from graphfilter.training import CLASSIFICATION
+from graphfilter.training.thresholds import Decision
 
 NAMES = ["v0", "v1", "v2", "v3", "v4", "v5"]
 LABELS = ["a", "a", "b", "b", "c", None]

@@ -7,8 +7,8 @@ import pytest
 from tests.fits.made import made_fit, one_hot
 
 from graphfilter import GraphClassifier
-from graphfilter.fits.training import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.report.conclusion import Conclusion, conclude
+from graphfilter.runs.fit import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.systems import get_system
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import Source, compare, plan_fit, train_fit
-from graphfilter.fits.comparison import Accuracy
 from graphfilter.report.members import KindRow, describe_needs, view_members
+from graphfilter.runs.comparison import Accuracy, compare
+from graphfilter.runs.fit import train_fit
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.systems.committees import GROUPS
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)

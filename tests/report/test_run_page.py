@@ -11,10 +11,11 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.fits import BASELINES, FitRequest, Source, plan_fit, train_fit
-from graphfilter.fits.training import train_baselines
-from graphfilter.graph import Graph
-from graphfilter.run_folder import REPORT_FILE, fit_folder
+from graphfilter.data.graph import Graph
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.fit import BASELINES, train_baselines, train_fit
+from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.plan import FitRequest, Source, plan_fit
 from graphfilter.splits import Split
 from graphfilter.training import Callback, Progress
 

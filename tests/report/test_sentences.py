@@ -12,13 +12,15 @@ from hypothesis import given, settings, strategies as st
 from tests.fits.made import made_fit, one_hot
 
 from graphfilter import SGFClassifier
+from graphfilter.data.graph import Graph
 from graphfilter.filters import StackedFilter
-from graphfilter.fits import BASELINES, Source, plan_fit
-from graphfilter.graph import Graph
 from graphfilter.metrics import SIGNIFICANCE
 from graphfilter.report.conclusion import Conclusion, conclude
 from graphfilter.report.curves import FREQUENCIES, describe_shape, mean_response
-from graphfilter.run_folder import REPORT_FILE, fit_folder
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.fit import BASELINES
+from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.spectral import Density, Diagnosis, diagnose
 
 NOTHING = re.compile(r"\bnan\b|\bNone\b|\binf\b", re.IGNORECASE)

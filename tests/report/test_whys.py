@@ -10,11 +10,12 @@ import pytest
 from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.estimators.targets import named_target
-from graphfilter.fits import Fit, Source, plan_fit, train_fit
 from graphfilter.report.vertices import least_sure, most_doubted, most_missed, vertex_tables
 from graphfilter.report.whys import MOST_EXPLAINED, explain_rows
+from graphfilter.runs.fit import Fit, train_fit
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import MULTILABEL, REGRESSION
-from graphfilter.wording import number
+from graphfilter.util.words import number
 
 
 @pytest.fixture(scope="module")

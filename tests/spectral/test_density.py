@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.errors import ConfigError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.spectral import label_energy, label_frequency, spectral_density
-from graphfilter.spectral.rayleigh import laplacian
+from graphfilter.spectral.frequency import laplacian
+from graphfilter.util.errors import ConfigError
 
 SWITCH = "graphfilter.spectral.density._EXACT_UP_TO"
 

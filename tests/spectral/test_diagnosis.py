@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from graphfilter.data import load_dataset
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.spectral import diagnose
-from graphfilter.spectral.words import describe_agreement
+from graphfilter.spectral.diagnosis import describe_agreement
 
 
 def ring_of_classes(n: int = 600, n_classes: int = 5) -> Graph:

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.spectral import diagnose, estimate_label_frequency, label_frequency, laplacian
+from graphfilter.util.errors import ConfigError, GraphError
 
 TINY = Graph.from_edges(
     [[0, 1], [0, 2], [1, 2], [2, 3], [3, 4], [4, 5], [3, 5], [5, 6]],

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.spectral import (
     feature_frequency,
     frequency_gap_bound,
@@ -18,6 +17,7 @@ from graphfilter.spectral import (
     laplacian,
     rayleigh_quotient,
 )
+from graphfilter.util.errors import ConfigError, GraphError
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], labels=["a", "a", "b", "b"])
 
@@ -125,7 +125,7 @@ def test_feature_frequency_takes_rows_of_subnormal_numbers(make):
 
 @pytest.mark.parametrize("block", [1, 7, 10**9])
 def test_sparse_signals_have_the_frequencies_of_dense_ones(small_graph, monkeypatch, block):
-    monkeypatch.setattr("graphfilter.spectral.rayleigh._SPARSE_PRODUCTS", block)
+    monkeypatch.setattr("graphfilter.spectral.frequency._SPARSE_PRODUCTS", block)
     rng = np.random.default_rng(1)
     dense = rng.standard_normal((small_graph.n_vertices, 40))
     dense *= rng.random(dense.shape) < 0.3

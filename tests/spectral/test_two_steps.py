@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.analyst_tables import make_fraud
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.spectral import diagnose, diagnose_values, rayleigh_quotient
-from graphfilter.spectral.two_steps import two_steps
+from graphfilter.spectral.frequency import two_steps
+from graphfilter.util.errors import GraphError
 
 FRAUD = make_fraud(n_accounts=120, n_devices=40)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graphfilter.errors import GraphError
 from graphfilter.splits import by_group, by_time
+from graphfilter.util.errors import GraphError
 
 
 def test_split_by_time_trains_on_the_past_and_tests_on_the_latest() -> None:

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
 from graphfilter.splits import Split, fraction, per_class, stratified
+from graphfilter.util.errors import GraphError
 
 Draw = Callable[[NDArray[Any], int], Split]
 

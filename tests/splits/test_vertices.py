@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.splits import Split, check_vertices
+from graphfilter.util.errors import GraphError
 
 PATH = [[0, 1], [1, 2]]
 

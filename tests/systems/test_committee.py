@@ -12,8 +12,7 @@ import torch
 from tests.processes import run_together
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphFilterError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.models import (
     Forest,
     ForestConfig,
@@ -24,24 +23,25 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.runtime import processes, thread_limit
 from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
     committee,
-    committee_outcome,
-    committee_training,
     get_system,
-    prior,
+    outcome as committee_outcome,
+    outcome as prior,
+    rounds as committee_training,
     train_system,
 )
 from graphfilter.systems.committee import Committee, repeated_seed
-from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
-from graphfilter.systems.committee_training import DIVERGED
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
+from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
-from graphfilter.systems.prior import prior_weights
+from graphfilter.systems.rounds import DIVERGED
 from graphfilter.training import Callback, Progress
+from graphfilter.util import processes
+from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.machine import thread_limit
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 SPLIT = stratified(GRAPH.labels, 0)
@@ -577,7 +577,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = next(m for m in COMMITTEE.members if isinstance(m.model, ResidualConfig))
-    monkeypatch.setattr("graphfilter.models.residual.MOST_KEPT", 10)
+    monkeypatch.setattr("graphfilter.models.deep.MOST_KEPT", 10)
     assert "too many" in str(COMMITTEE.absence(deep, GRAPH, 40))
     alike = next(m for m in COMMITTEE.members if isinstance(m.model, KernelConfig))
     assert "60,000 labels" in str(COMMITTEE.absence(alike, GRAPH, 60_000))
@@ -585,7 +585,7 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert COMMITTEE.absence(places, GRAPH, 40) is None
     many = replace(GRAPH, classes=np.arange(10**7))
     assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
-    monkeypatch.setattr("graphfilter.models.comparing.MOST_SHARED", 10)
+    monkeypatch.setattr("graphfilter.models.layers.MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
     monkeypatch.setattr("graphfilter.models.trees.MOST_BOOSTED", 10)
     assert "too long" in str(COMMITTEE.absence(COMMITTEE.members[-1], GRAPH, 40))

@@ -10,22 +10,14 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.models import TreesConfig
 from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
-from graphfilter.systems import (
-    Prepared,
-    Start,
-    committee,
-    get_system,
-    predict_networks,
-    train_system,
-)
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_outcome import LEAST, CommitteeOutcome
-from graphfilter.systems.committee_part import Part, without_own_labels
+from graphfilter.systems import Prepared, committee, get_system, predict_networks, train_system
+from graphfilter.systems.committee import Committee, Part, without_own_labels
+from graphfilter.systems.networks import Start
+from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import fit_pool, log_probabilities, together
-from graphfilter.systems.prior import prior_weights
 from graphfilter.training import MULTILABEL, REGRESSION, Callback, Progress, Task
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)

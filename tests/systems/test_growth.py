@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_csbm
-from graphfilter.inputs import Known
 from graphfilter.models import ToldConfig
+from graphfilter.models.views import Known
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, System, get_system, predict_networks, train_system
-from graphfilter.systems.committee_outcome import CommitteeOutcome
-from graphfilter.systems.committee_part import Part
-from graphfilter.systems.growth import (
+from graphfilter.systems.committee import Part
+from graphfilter.systems.outcome import (
     SHARES,
+    CommitteeOutcome,
     outputs_elsewhere,
     outputs_for_new,
     parts_taken_out,

@@ -18,14 +18,14 @@ from tests.processes import run_together
 from torch import Tensor
 
 import graphfilter as gf
-from graphfilter.errors import GraphError
-from graphfilter.models import hop_network
+from graphfilter.large import hops as powers
+from graphfilter.models import hops as hop_network
 from graphfilter.operators import augmented_adjacency
 from graphfilter.operators.powers import stack_powers
-from graphfilter.store import powers
-from graphfilter.systems import Prepared, get_system, hops, train_system
+from graphfilter.systems import Prepared, get_system, prepared as hops, train_system
 from graphfilter.systems.costs import estimate_cost
 from graphfilter.training import MULTILABEL, REGRESSION, Task
+from graphfilter.util.errors import GraphError
 
 KIND = "augmented_adjacency"
 GIB = 2**30

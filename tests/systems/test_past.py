@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import graphfilter as gf
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import ConfigError, GraphError
 
 N = 60
 RNG = np.random.default_rng(0)

@@ -11,8 +11,8 @@ import torch
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilterConfig
-from graphfilter.inputs.scaling import FeatureScaler
 from graphfilter.models import FilterNetworkConfig
+from graphfilter.models.views import FeatureScaler
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, prepared, train_system
 
@@ -38,8 +38,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_path: Path) -> None:
     """The classifier, its predictions and three baselines share one operator and one scaling."""
-    from graphfilter.fits import Source, plan_fit
-    from graphfilter.run_folder import fit_folder
+    from graphfilter.report.run import fit_folder
+    from graphfilter.runs.plan import Source, plan_fit
 
     plan = plan_fit(Source(make_csbm(60, n_features=4)), seed=0)
     pytest.importorskip("plotly", reason="the report needs plotly")

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from graphfilter.data import describe
-from graphfilter.data.readers import read_npz
-from graphfilter.data.synthetic import make_csbm
-from graphfilter.errors import ConfigError
+from graphfilter.data.makers import make_csbm
+from graphfilter.data.npz import read_npz
 from graphfilter.filters import Config, HorizontalFilter, PageRankFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS, System, get_system
+from graphfilter.util.errors import ConfigError
 
 NAMES = [
     "mlp",

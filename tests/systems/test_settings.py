@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from graphfilter.systems import SYSTEMS, get_system
-from graphfilter.systems.author_systems import AUTHOR_SYSTEMS
 from graphfilter.systems.committees import COMMITTEES
-from graphfilter.systems.later_systems import LATER_SYSTEMS
+from graphfilter_research.peers.author_systems import AUTHOR_SYSTEMS
+from graphfilter_research.peers.later_systems import LATER_SYSTEMS
 
 # learning rate, weight decay; the filter's learning rate, its weight decay
 SGF = (0.0025, 5e-4, 0.01, 5e-4)  # the paper, section 5: one setting for every graph

@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import nnls
 from scipy.special import expit
 
-from graphfilter.systems.pools import pooling_of
-from graphfilter.systems.value_pooling import (
+from graphfilter.systems.pooling import (
     LabelPool,
     NumberPool,
     fit_label_pool,
     fit_number_pool,
     label_logits,
+    pooling_of,
 )
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from graphfilter import SystemClassifier
-from graphfilter.bench import read_records, run_benchmark, summarise
 from graphfilter.data import make_karate
-from graphfilter.errors import ConfigError
-from graphfilter.bench.benchmark_page import commands, write_benchmark
 from graphfilter.systems import SYSTEMS, find_system, get_system
+from graphfilter.util.errors import ConfigError
+from graphfilter_research.bench.benchmark import run_benchmark
+from graphfilter_research.bench.benchmark_page import commands, write_benchmark
+from graphfilter_research.bench.record import read_records
+from graphfilter_research.bench.summary import summarise
 
 
 def test_variant_changes_how_a_system_is_trained_and_nothing_else() -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
 
 from graphfilter.data import Columns, build_store, open_store, read_tables
-from graphfilter.errors import DataFileError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.util.errors import DataFileError
 
 FRAUD = make_fraud(n_accounts=60, n_devices=30)
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from graphfilter.errors import DataFileError, ModelFileError
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.util.errors import DataFileError, ModelFileError
 
 PATH = "v.csv"
 

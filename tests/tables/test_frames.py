@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphfilter as gf
-from graphfilter.errors import ConfigError, DataFileError, GraphError
-from graphfilter.graph import Graph
-from graphfilter.graph.attributes import number_names
+from graphfilter.data.attributes import number_names
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError
 
 VERTICES: dict[str, list[Any]] = {
     "key": [10, 20, 30],

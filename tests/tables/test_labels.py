@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graphfilter.errors import GraphError
 from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
+from graphfilter.util.errors import GraphError
 
 
 class NotAvailable:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from graphfilter.data import Columns, TextOptions, read_tables
-from graphfilter.errors import DataFileError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import DataFileError
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\nd,x,4\n"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import graphfilter as gf
-from graphfilter.errors import DataFileError
-from graphfilter.tables import note_near_ids
 from graphfilter.tables.cells import clean_ids
+from graphfilter.tables.edges import note_near_ids
 from graphfilter.tables.formats import FrameTable
+from graphfilter.util.errors import DataFileError
 
 TABLE = FrameTable({"id": []}, "the vertices")
 WIDTHLESS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphfilter.data import Columns, TextOptions, read_tables
-from graphfilter.errors import ConfigError, DataFileError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.tables.dates import find_spelling, read_seconds
 from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
 from graphfilter.tables.text_files import find_delimiter, find_encoding
+from graphfilter.util.errors import ConfigError, DataFileError
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
 EDGES = "source,target\na,b\nb,c\n"

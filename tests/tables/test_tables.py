@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphfilter.data import Columns, read_tables, write_tables
-from graphfilter.errors import DataFileError, GraphError, GraphFilterError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.labels import UNLABELLED, encode_labels
 from graphfilter.tables.parquet_files import read_chunks
 from graphfilter.tables.source import MOST_COLUMNS, check_width, reading_table
+from graphfilter.util.errors import DataFileError, GraphError, GraphFilterError
 
 VERTICES = "id,label,age\na,x,1\nb,y,2\nc,,3\n"
 EDGES = "source,target\na,b\nb,c\n"
@@ -501,7 +501,7 @@ def test_write_tables_leaves_the_old_files_where_it_fails(
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("graphfilter.data.export._write_vertices", fail)
+    monkeypatch.setattr("graphfilter.data.files._write_vertices", fail)
     with pytest.raises(DataFileError, match="cannot be written: disk full"):
         write_tables(Graph.from_edges([[0, 1], [1, 2]]), tmp_path)
     assert [path.read_bytes() for path in paths] == before

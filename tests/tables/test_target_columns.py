@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfilter.errors import DataFileError
 from graphfilter.tables.labels import read_label_columns, read_number_column
+from graphfilter.util.errors import DataFileError
 
 
 def write(folder: Path, text: str) -> Path:

@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphfilter as gf
-from graphfilter.storage import Budget
-from graphfilter.store.vertices import ColumnsOnDisk
-from graphfilter.tables import ParquetTable, TextOptions, dates, parquet_files
+from graphfilter.large.vertices import ColumnsOnDisk
+from graphfilter.tables import dates, parquet_files
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
+from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.suggestions import Cells, suggest
+from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.files import Budget
 
 EDGES = {"u": ["a", "b"], "v": ["b", "c"]}
 ID = gf.data.Columns(id="id")
@@ -118,7 +120,7 @@ def test_checked_table_lists_its_names_a_few_times(tmp_path: Path) -> None:
 
 def test_columns_on_disk_are_each_read_once(tmp_path: Path, monkeypatch) -> None:
     pq.write_table(table(100), tmp_path / "t.parquet")
-    monkeypatch.setattr("graphfilter.store.vertices._CELLS_AT_ONCE", 30)
+    monkeypatch.setattr("graphfilter.large.vertices._CELLS_AT_ONCE", 30)
     source = ParquetTable(tmp_path / "t.parquet", TextOptions())
     read: list[str] = []
     plainly = source.read

@@ -9,15 +9,15 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from graphfilter.data.synthetic import make_csbm
-from graphfilter.errors import ModelFileError
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.data.makers import make_csbm
 from graphfilter.models import HopNetworkConfig
 from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.operators.powers import stack_powers
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
-from graphfilter.training.batches import Batches
+from graphfilter.training.run import Batches
+from graphfilter.util.errors import ModelFileError
 
 
 def batches(n: int, pool: int, batch: int) -> Batches:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import graphfilter as gf
-from graphfilter.errors import ConfigError
-from graphfilter.training import SILENT, Callback, LoggedProgress, Progress
+from graphfilter.training import Callback, Progress
+from graphfilter.training.callbacks import SILENT, LoggedProgress
+from graphfilter.util.errors import ConfigError
 
 GRAPH = gf.load_dataset("karate")
 

@@ -14,13 +14,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ModelFileError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
-from graphfilter.storage import read_tensors
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
+from graphfilter.util.arrays import read_tensors
+from graphfilter.util.errors import ModelFileError
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 OPERATOR = augmented_adjacency(GRAPH)

@@ -15,16 +15,16 @@ from tests.processes import run_together
 from torch import Tensor
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphFilterError, ProcessError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import SparseFeatures, augmented_adjacency
 from graphfilter.operators.sparse import to_tensor
-from graphfilter.runtime import processes
 from graphfilter.splits import stratified
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
 from graphfilter.training.division import Division, divide
+from graphfilter.util import processes
+from graphfilter.util.errors import ConfigError, GraphFilterError, ProcessError
 
 GRAPH = make_csbm(n_vertices=60, mean_degree=4, n_features=5)
 K, WIDTH, CLASSES = 3, 10, 2

@@ -11,7 +11,6 @@ from sklearn import metrics as reference
 
 from graphfilter import metrics
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
@@ -27,6 +26,7 @@ from graphfilter.training import (
     train,
 )
 from graphfilter.training.monitors import OF_CLASSES as SCORES
+from graphfilter.util.errors import ConfigError, GraphError
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
 SPLIT = stratified(GRAPH.labels, 0, (0.3, 0.5, 0.2))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import lognorm, norm
 
-from graphfilter.errors import ConfigError
 from graphfilter.training import SCALES, TargetScale
-from graphfilter.training.target_scale import allowed_range, choose_scale, log_likelihood
+from graphfilter.training.tasks import allowed_range, choose_scale, log_likelihood
+from graphfilter.util.errors import ConfigError
 
 RNG = np.random.default_rng(0)
 SKEWED = np.exp(RNG.normal(3, 1.2, 400))

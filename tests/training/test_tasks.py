@@ -11,7 +11,6 @@ from sklearn import metrics as reference
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
@@ -27,6 +26,7 @@ from graphfilter.training import (
     train,
 )
 from graphfilter.training.monitors import OF_LABELS
+from graphfilter.util.errors import ConfigError, GraphError
 
 N = 90
 GRAPH = make_csbm(n_vertices=N, mean_degree=4, n_features=5)

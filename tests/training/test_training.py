@@ -12,23 +12,23 @@ import torch
 from tests.processes import forked
 
 from graphfilter.data import make_csbm
-from graphfilter.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.data.graph import Graph
 from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
-from graphfilter.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import adjacency, augmented_adjacency
 from graphfilter.splits import Split, stratified
-from graphfilter.storage import write_tensors
 from graphfilter.training import (
     Callback,
     Monitor,
     Progress,
     TrainConfig,
-    cohorts,
     epoch as epoch_module,
+    loop as cohorts,
     train,
 )
 from graphfilter.training.run import FitResult, Run, keep_best
+from graphfilter.util.arrays import write_tensors
+from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
 
 QUICK = TrainConfig(max_epochs=30)
 

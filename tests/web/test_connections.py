@@ -15,7 +15,7 @@ from tests.web_client import WebClient
 pytest.importorskip("starlette", reason="the packages of the servers are not installed")
 pytest.importorskip("uvicorn", reason="the packages of the servers are not installed")
 
-from graphfilter.web import SlowBodyError, WebServer, as_json, listen, read_body
+from graphfilter.web.server import SlowBodyError, WebServer, as_json, listen, read_body
 
 # More than a system keeps for a client that does not read.
 LARGE = 32 << 20
@@ -114,7 +114,7 @@ def test_answer_that_nobody_takes_is_given_up(port: int) -> None:
 def test_answers_that_nobody_takes_are_limited_together(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter.web.connections.MOST_UNTAKEN", 1 << 20)
+    monkeypatch.setattr("graphfilter.web.server.MOST_UNTAKEN", 1 << 20)
     with ask_for_large(port), ask_for_large(port) as second:
         time.sleep(0.2)
         began = time.monotonic()
@@ -123,7 +123,7 @@ def test_answers_that_nobody_takes_are_limited_together(
 
 
 def test_one_connection_too_many_is_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphfilter.web.connections.MOST_CONNECTIONS", 1)
+    monkeypatch.setattr("graphfilter.web.server.MOST_CONNECTIONS", 1)
     with socket.create_connection(("127.0.0.1", port)) as first:
         first.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
         with socket.create_connection(("127.0.0.1", port)) as second:

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from graphfilter.web import Service, serve
+from graphfilter.web.server import Service, serve
 
 
 class Ended(Service):

@@ -21,13 +21,8 @@ NO_MEMORY = (
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
-    from graphfilter.errors import GraphFilterError, ProcessError
-    from graphfilter.runtime import (
-        check_surroundings,
-        common_exit,
-        launched,
-        prepare_threads,
-    )
+    from graphfilter.util.errors import GraphFilterError, ProcessError
+    from graphfilter.util.machine import check_surroundings, common_exit, launched, prepare_threads
 
     prepare_streams()
     if not launched().is_first and sys.argv[1:2] != ["fit"]:

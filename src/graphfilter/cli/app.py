@@ -12,16 +12,16 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import typer
 
 from graphfilter.cli.options import Command, Group
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.plugins import COMMANDS, plug_ins, why_broken
 from graphfilter.version import __version__
 
-PLUG_INS = "graphfilter.commands"
 # The commands of this package, in the order of --help. Their modules import what they need when
 # they run.
 OURS = {
@@ -33,7 +33,6 @@ OURS = {
     "serve": "graphfilter.cli.serve:serve",
     "store": "graphfilter.cli.store:store",
     "studio": "graphfilter.cli.studio:studio",
-    "table": "graphfilter.cli.table:table",
     "data": "graphfilter.cli.data:app",
 }
 
@@ -50,6 +49,11 @@ class Commands(Mapping[str, Any]):
                 raise KeyError(name)
             if name in OURS:
                 self._made[name] = make_command(name, pkgutil.resolve_name(OURS[name]))
+                # Those of packages, such as "data.pack", are commands of a group of ours.
+                for full, point in plug_ins(COMMANDS).items():
+                    if full.startswith(f"{name}."):
+                        short = full.partition(".")[2]
+                        self._made[name].add_command(load_plug_in(point), short)
             else:
                 self._made[name] = load_plug_in(self._plug_ins[name])
         return self._made[name]
@@ -63,7 +67,7 @@ class Commands(Mapping[str, Any]):
 
     @cached_property
     def _plug_ins(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in sorted(entry_points(group=PLUG_INS))}
+        return {name: point for name, point in plug_ins(COMMANDS).items() if "." not in name}
 
 
 def make_command(name: str, code: Any) -> Any:
@@ -82,16 +86,11 @@ def make_command(name: str, code: Any) -> Any:
 def load_plug_in(point: EntryPoint) -> Any:
     """Return the command that an installed package adds; where it cannot be loaded, one says so."""
     try:
-        return make_command(point.name, point.load())
+        return make_command(point.name.rpartition(".")[2], point.load())
     except MemoryError:
         raise
     except Exception as error:  # Whatever another package's code does when it is imported.
-        package = point.dist.name if point.dist is not None else point.value
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        line = (
-            f"the command {point.name} of {package} must be a function or a typer.Typer that "
-            f"can be imported from {point.value}; got {reason}. Update or uninstall {package}."
-        )
+        line = why_broken(point, error)
 
     def broken() -> None:
         raise ConfigError(line)

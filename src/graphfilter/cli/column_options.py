@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from graphfilter.cli.options import COLUMNS, option_field
 from graphfilter.cli.sources import GraphOptions
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.util.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
-    from graphfilter.data import Columns
-    from graphfilter.graph import Graph
+    from graphfilter.data.graph import Graph
+    from graphfilter.tables.roles import Columns
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class FitOptions(FeatureOptions):
 
 def _split_kind(word: str) -> tuple[str, str]:
     """Take NAME=KIND apart."""
-    from graphfilter.tables import KINDS
+    from graphfilter.tables.columns import KINDS
 
     name, equals, kind = word.rpartition("=")
     if not equals:

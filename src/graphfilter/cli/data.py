@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.cli.options import Command, Group, Quiet, argument, flag, listed, option
+from graphfilter.cli.options import Command, Group, Quiet, argument, flag, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 
@@ -27,7 +27,7 @@ def list_datasets(quiet: Quiet = False) -> None:
     """
     import numpy as np
 
-    from graphfilter.data import dataset_names, describe, load_dataset, locate
+    from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
     from graphfilter.spectral import label_frequency
 
     rows = []
@@ -35,7 +35,7 @@ def list_datasets(quiet: Quiet = False) -> None:
         for name in dataset_names():
             entry = describe(name)
             place = locate(name)
-            made = entry.reader == "make"
+            made = entry.is_made
             frequency = ""
             counts = entry.counts
             if made or place is not None:
@@ -56,7 +56,7 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
 
     Example:  graphfilter data get cora
     """
-    from graphfilter.data import describe, load_dataset, locate
+    from graphfilter.data.datasets import describe, load_dataset, locate
 
     entry = describe(name)
     with download_bar(show=not quiet) as progress:
@@ -91,8 +91,9 @@ def export_dataset(
 
     Example:  graphfilter data export digits --out digits
     """
-    from graphfilter.data import load_dataset, write_tables
-    from graphfilter.storage import check_file, files_in
+    from graphfilter.data.datasets import load_dataset
+    from graphfilter.data.files import write_tables
+    from graphfilter.util.files import check_file, files_in
 
     for file in sorted({"edges.csv", "vertices.csv"} & files_in(out)):
         check_file(out / file, overwrite=overwrite)
@@ -104,50 +105,3 @@ def export_dataset(
     say(f"Written: {edges} and {vertices}. Label them with:")
     way = " --directed" if graph.directed else ""
     say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run")
-
-
-@app.command("pack", cls=Command)
-def pack(
-    out: Annotated[Path, option("Archive to write, such as datasets.tar.", "FILE")],
-    datasets: Annotated[str, option("Only these datasets, separated by commas.", "NAME,NAME")] = "",
-    overwrite: Annotated[bool, flag("--overwrite", "Replace the archive.")] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write all datasets on this machine to one archive, for a machine without a network.
-
-    Example:  graphfilter data pack --out datasets.tar
-    """
-    from graphfilter.data import pack_datasets
-    from graphfilter.storage import check_file
-
-    check_file(out, overwrite=overwrite)
-
-    with download_bar(show=not quiet) as progress:
-        files = pack_datasets(out, listed(datasets), progress)
-    size = sum(file.size for file in files)
-    say(f"Files of datasets: {len(files)}, {size / 1e6:.1f} MB, written to {out}.")
-    say(f"On the other machine: graphfilter data unpack {out.name}")
-
-
-@app.command("unpack", cls=Command)
-def unpack(
-    archive: Annotated[Path, argument("A file that graphfilter data pack wrote.")],
-    overwrite: Annotated[bool, flag("--overwrite", "Replace datasets of other content.")] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Put the datasets of an archive in the cache, where every command finds them.
-
-    Each is verified before it is kept. What is there already is left; so the same command resumes
-    what was interrupted.
-
-    Example:  graphfilter data unpack datasets.tar
-    """
-    from graphfilter.data import cache_folder, unpack_datasets
-
-    with download_bar(show=not quiet) as progress:
-        done = unpack_datasets(archive, overwrite=overwrite, progress=progress)
-    states = [file.state for file in done]
-    new, same = states.count("new"), states.count("same")
-    say(f"Files of datasets: {new} unpacked to {cache_folder()}, {same} already present.")
-    if other := [file.name for file in done if file.state == "other"]:
-        say(f"Unchanged, with other content: {', '.join(other)}. To replace them: --overwrite.")

@@ -8,8 +8,9 @@ from graphfilter.cli.progress import duration
 from graphfilter.cli.screen import say, show_table, waiting
 
 if TYPE_CHECKING:
-    from graphfilter.estimators import VertexEstimator
-    from graphfilter.fits import DryRun, Plan
+    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.runs.dry_run import DryRun
+    from graphfilter.runs.plan import Plan
 
 _PARTS = {
     "program": "program and libraries",
@@ -31,8 +32,8 @@ def show_dry_run(
     quiet: bool = False,
 ) -> None:
     """Print sizes, memory by part, disk, time, and whether it fits."""
-    from graphfilter.fits import time_fit
-    from graphfilter.wording import say_bytes
+    from graphfilter.runs.dry_run import time_fit
+    from graphfilter.util.words import say_bytes
 
     graph, cost, place = plan.graph, found.cost, found.place
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
@@ -78,7 +79,7 @@ def show_dry_run(
 def _say_together(found: DryRun) -> None:
     """Print what several processes divide, take together and exchange."""
     from graphfilter.cli.together import say_division
-    from graphfilter.wording import say_bytes
+    from graphfilter.util.words import say_bytes
 
     cost, place = found.cost, found.place
     if place.size == 1:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import ORIGIN, GraphOptions
-from graphfilter.errors import ConfigError
-from graphfilter.wording import signed
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
-    from graphfilter.explain import Explanation
-    from graphfilter.run_folder import RunDescription
+    from graphfilter.estimators.explained import Explanation
+    from graphfilter.runs.loading import RunDescription
 
 
 @takes(GraphOptions, first="vertex against top json")
@@ -51,11 +51,14 @@ def explain(
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
     """
-    from graphfilter.storage import check_file, write_json
+    from graphfilter.util.files import check_file
+    from graphfilter.util.records import write_json
 
     if json is not None:
         check_file(json, overwrite=overwrite)
-    from graphfilter.run_folder import check_outputs, explain_run, load_run
+    from graphfilter.report.explaining import explain_run
+    from graphfilter.runs.layout import check_outputs
+    from graphfilter.runs.loading import load_run
 
     check_outputs(run, json)
     classifier, about, encoder = load_run(run)

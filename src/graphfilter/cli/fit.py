@@ -22,14 +22,14 @@ from graphfilter.cli.together import (
     report_kept_state,
     say_communicated,
 )
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators import VertexEstimator
-    from graphfilter.fits import Plan
-    from graphfilter.metrics import Metric
-    from graphfilter.run_folder import FitSummary
-    from graphfilter.runtime import Group
+    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.report.run import FitSummary
+    from graphfilter.runs.plan import Plan
+    from graphfilter.training.scores import Metric
+    from graphfilter.util.processes import Group
 
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 
@@ -68,13 +68,13 @@ def fit(
         )
     group = join_processes()
     if out is not None and not run.dry_run:
-        from graphfilter.run_folder import check_folder
+        from graphfilter.runs.layout import check_folder
 
         # Before anything is read, which may take minutes.
         on_first(group, lambda: check_folder(out, overwrite=run.overwrite, resume=run.resume))
     start = None if how.start_from is None else read_start(how.start_from, given)
     found = given.read() if start is None else start.read(given)
-    from graphfilter.fits import plan_fit
+    from graphfilter.runs.plan import plan_fit
 
     estimator = how.estimator(numbers=bool(given.number))
     if start is not None:
@@ -96,10 +96,11 @@ def run_fit(
     group: Group | None,
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
-    from graphfilter.fits import baselines_fit, plan_dry_run
-    from graphfilter.run_folder import checkpoints, fit_folder, join_fit
-    from graphfilter.runtime import pick_device
+    from graphfilter.report.run import fit_folder, join_fit
+    from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
+    from graphfilter.runs.layout import checkpoints
     from graphfilter.training import Callback
+    from graphfilter.util.devices import pick_device
 
     quiet = given.quiet
     costs = plan_dry_run(plan, estimator)
@@ -142,10 +143,10 @@ def run_fit(
 
 def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
     """Return the titles of all that is trained, in turn."""
-    from graphfilter.estimators import AUTO, AdaptiveEstimator, has_channels
-    from graphfilter.fits import BASELINES
+    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
+    from graphfilter.runs.fit import BASELINES
     from graphfilter.systems import get_system
-    from graphfilter.wording import count
+    from graphfilter.util.words import count
 
     titles = ["training"]
     adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
@@ -157,8 +158,8 @@ def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
 
 
 def _show(summary: FitSummary, *, quiet: bool) -> None:
-    from graphfilter.report import view_spread
-    from graphfilter.wording import count
+    from graphfilter.report.spread import view_spread
+    from graphfilter.util.words import count
 
     fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.found
     there = [key for scores in fit.scores.values() for key in scores]
@@ -200,7 +201,7 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
 
 def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
     """Return a score as it is shown; of calibration with what chance alone would show."""
-    from graphfilter.wording import number
+    from graphfilter.util.words import number
 
     if key not in scores:
         return ""
@@ -213,7 +214,7 @@ def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
 
 def _show_decision(found: dict[str, Any]) -> None:
     """Print what the chosen threshold gives, of the last part there is."""
-    from graphfilter.wording import count
+    from graphfilter.util.words import count
 
     if found["metric"] == "default":
         return

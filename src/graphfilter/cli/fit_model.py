@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.options import ANSWER, PAPER, TRAINING, Device, Seed, option_field
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators import VertexEstimator
+    from graphfilter.estimators.vertex import VertexEstimator
 
 DEFAULT, SGF = "committee", "sgf"
 
@@ -160,14 +160,11 @@ class TrainingOptions:
 
         Parameters that are None are its own.
         """
-        from graphfilter.estimators import (
-            GraphClassifier,
-            GraphRegressor,
-            SGFClassifier,
-            SGFRegressor,
-            SystemClassifier,
-            SystemRegressor,
-        )
+        from graphfilter.estimators.graph import GraphClassifier
+        from graphfilter.estimators.graph_regressor import GraphRegressor
+        from graphfilter.estimators.regressor import SGFRegressor
+        from graphfilter.estimators.sgf import SGFClassifier
+        from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 
         given: dict[str, Any] = {
             "max_epochs": self.epochs,
@@ -199,7 +196,7 @@ class TrainingOptions:
 
 def restarted(old: VertexEstimator, made: VertexEstimator, words: set[str]) -> VertexEstimator:
     """Return the estimator of an earlier run, to be fitted again, with the options given now."""
-    from graphfilter.run_folder import OPTIONS
+    from graphfilter.report.run import OPTIONS
 
     before, own = old.get_params(deep=False), made.get_params(deep=False)
     other = any(own.get(name) != before.get(name) for name in ("model", "effort"))
@@ -217,7 +214,7 @@ def restarted(old: VertexEstimator, made: VertexEstimator, words: set[str]) -> V
 
 
 def _efforts() -> dict[str, str]:
-    from graphfilter.estimators import EFFORTS
+    from graphfilter.estimators.graph import EFFORTS
 
     return {name: effort for effort, name in EFFORTS.items()}
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.cli.target_options import TargetOptions
-    from graphfilter.estimators import Earlier, VertexEstimator
-    from graphfilter.fits import Source
-    from graphfilter.run_folder import RunDescription
-    from graphfilter.tables import TableEncoder
+    from graphfilter.estimators.starting import Earlier
+    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.runs.loading import RunDescription
+    from graphfilter.runs.plan import Source
+    from graphfilter.tables.encoder import TableEncoder
 
 # What the columns of a table are is settled by the run.
 _COLUMNS = ("features", "categorical", "drop", "kinds", "vertex_kind")
@@ -51,7 +52,7 @@ class RunToStart:
 
 def read_start(run: Path, given: TargetOptions) -> RunToStart:
     """Read the run to start from; options that would draw other splits are refused."""
-    from graphfilter.run_folder import read_earlier
+    from graphfilter.runs.loading import read_earlier
 
     if given.repeats > 1:
         raise ConfigError(

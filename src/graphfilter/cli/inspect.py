@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 from graphfilter.cli.options import option, takes
 from graphfilter.cli.predicted_options import PredictedOptions
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.util.errors import ConfigError, GraphError
 
 if TYPE_CHECKING:
-    from graphfilter.graph import Graph
+    from graphfilter.data.graph import Graph
     from graphfilter.spectral import Diagnosis
 
 
@@ -36,13 +36,13 @@ def inspect(
     if given.of_values:
         _inspect_values(given, picture)
         return
-    from graphfilter.report import draw_spectrum, save_figure
+    from graphfilter.report.figures import draw_spectrum, save_figure
     from graphfilter.spectral import diagnose, label_energy, spectral_density
 
     found, quiet = given.read().graph, given.quiet
     if found.labels is None:
         raise GraphError("there are no labels to inspect; name their column with --label.")
-    from graphfilter.fits import check_classes
+    from graphfilter.runs.plan import check_classes
 
     tell(check_classes(found), quiet=quiet)
     with waiting("measuring frequencies", quiet=quiet):
@@ -127,10 +127,11 @@ def _show(d: Diagnosis, name: str) -> None:
 
 def _show_cost(graph: Graph, n_labelled: int) -> None:
     """Say what training takes, on the usual share of the labels."""
-    from graphfilter.fits import with_features
-    from graphfilter.runtime import memory_of_process
-    from graphfilter.systems import estimate_cost, get_system
-    from graphfilter.wording import say_bytes
+    from graphfilter.runs.plan import with_features
+    from graphfilter.systems import get_system
+    from graphfilter.systems.costs import estimate_cost
+    from graphfilter.util.machine import memory_of_process
+    from graphfilter.util.words import say_bytes
 
     available, n_train = memory_of_process(), 3 * n_labelled // 5
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)

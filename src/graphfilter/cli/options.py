@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 import typer.core
 
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 # With --quick.

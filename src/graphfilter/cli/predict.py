@@ -11,16 +11,17 @@ from graphfilter.cli.predicted_options import read_values
 from graphfilter.cli.screen import say, waiting
 from graphfilter.cli.sources import GraphOptions
 from graphfilter.cli.words import in_options
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from graphfilter.data import TableEncoder
-    from graphfilter.estimators import Target, VertexEstimator
-    from graphfilter.graph import Graph
-    from graphfilter.run_folder import RunDescription
+    from graphfilter.data.graph import Graph
+    from graphfilter.estimators.targets import Target
+    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.runs.loading import RunDescription
+    from graphfilter.tables.encoder import TableEncoder
 
 KEPT = "the graph saved with the run"
 
@@ -60,7 +61,7 @@ class AnswerOptions:
 
     def check(self, run: Path, out: Path) -> None:
         """Raise where a file cannot be written, before anything is read."""
-        from graphfilter.storage import check_file
+        from graphfilter.util.files import check_file
 
         check_file(out, overwrite=self.overwrite)
         if self.report is not None:
@@ -69,7 +70,8 @@ class AnswerOptions:
             check_file(self.report, overwrite=self.overwrite)
             if self.report.resolve() == out.resolve():
                 raise ConfigError("--report and --out must be different files.")
-        from graphfilter.run_folder import check_embeddings_file, check_outputs
+        from graphfilter.runs.layout import check_outputs
+        from graphfilter.runs.tables import check_embeddings_file
 
         if self.embeddings is not None:
             check_embeddings_file(self.embeddings, overwrite=self.overwrite)
@@ -99,16 +101,15 @@ def predict(
     --out labels.csv
     """
     how.check(run, out)
-    from graphfilter.run_folder import (
+    from graphfilter.report.predict import (
         as_fitted,
         describe_answers,
-        load_run,
         predict_run,
-        read_reference,
-        write_embeddings,
         write_prediction_report,
     )
-    from graphfilter.storage import scratch_folder
+    from graphfilter.runs.loading import load_run, read_reference
+    from graphfilter.runs.tables import write_embeddings
+    from graphfilter.util.files import scratch_folder
 
     estimator, about, encoder = load_run(run)
     reference = read_reference(run, about)
@@ -155,8 +156,8 @@ def _take_graph(
     with_: str | None,
 ) -> tuple[Graph, NDArray[np.int64] | None, str]:
     """Return the graph to predict on, the vertices that are asked for (None: all), and its name."""
-    from graphfilter.run_folder import read_kept_graph
-    from graphfilter.wording import count
+    from graphfilter.runs.loading import read_kept_graph
+    from graphfilter.util.words import count
 
     if with_ is None:
         graph = given.read(encoder=encoder, like=about.columns, remedy=_remedy(about)).graph

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.options import TARGET, listed, option_field
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.data import Columns
-    from graphfilter.estimators import Target
-    from graphfilter.tables import TableSource
+    from graphfilter.estimators.targets import Target
+    from graphfilter.tables.roles import Columns
+    from graphfilter.tables.source import TableSource
     from graphfilter.training import Task
 
 
@@ -68,8 +68,8 @@ def read_values(
     """Read columns of numbers or of labels, one row per vertex."""
     import numpy as np
 
-    from graphfilter.estimators import named_target
-    from graphfilter.tables import read_label_columns, read_number_column
+    from graphfilter.estimators.targets import named_target
+    from graphfilter.tables.labels import read_label_columns, read_number_column
     from graphfilter.training import REGRESSION
 
     if task is not REGRESSION:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graphfilter.cli.screen import err, printable, share
 
 if TYPE_CHECKING:
-    from graphfilter.bench import BenchProgress
     from graphfilter.training import Progress
 
 # Between two lines where there is no terminal.
@@ -159,7 +158,7 @@ def training_bar(
 
 def _score(told: Progress) -> str:
     """Write the validation score that chooses the epoch under its name, an accuracy in percent."""
-    from graphfilter.metrics import LABEL_METRICS, METRICS, NUMBER_METRICS
+    from graphfilter.training.scores import LABEL_METRICS, METRICS, NUMBER_METRICS
 
     name, score = told.monitored or (told.score_name, told.val_score)
     if name == "accuracy" or not math.isfinite(score):
@@ -179,26 +178,6 @@ def download_bar(*, show: bool) -> Generator[Callable[[str, int, int], None] | N
             move(name, done // 1000, total // 1000, row=name, ended=ended)
 
         yield report if show else None
-
-
-def mover(move: Move) -> Callable[[BenchProgress], None]:
-    """Return a callback for a matrix of runs that says what runs and how long it will take."""
-
-    def report(told: BenchProgress) -> None:
-        what = told.what
-        if told.epoch:
-            what += f", epoch {told.epoch}/{told.max_epochs}"
-        move(what, told.done, told.total, _note(told))
-
-    return report
-
-
-def _note(told: BenchProgress) -> str:
-    notes = [f"{told.skipped} already recorded"] if told.skipped else []
-    notes += [f"{told.failed} failed"] if told.failed else []
-    if told.seconds_left is not None and told.done < told.total:
-        notes.append(f"about {duration(told.seconds_left)} left")
-    return "".join(f", {note}" for note in notes)
 
 
 def duration(seconds: float) -> str:

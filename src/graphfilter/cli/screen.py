@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphfilter.cli.words import in_options
-from graphfilter.runtime import is_first_to_fail, launched
+from graphfilter.util.machine import is_first_to_fail, launched
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")

@@ -12,9 +12,9 @@ from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import GraphOptions
 
 if TYPE_CHECKING:
-    from graphfilter.data import TableEncoder
-    from graphfilter.graph import Graph
-    from graphfilter.run_folder import RunDescription
+    from graphfilter.data.graph import Graph
+    from graphfilter.runs.loading import RunDescription
+    from graphfilter.tables.encoder import TableEncoder
 
 LIMITS = "More: limits"
 
@@ -67,9 +67,11 @@ def serve(
 
     Example:  graphfilter serve run
     """
-    from graphfilter.run_folder import load_run
-    from graphfilter.serving import Endpoint, Limits, Scorer, read_token
-    from graphfilter.web import serve as serve_until_stopped
+    from graphfilter.runs.loading import load_run
+    from graphfilter.web.endpoint import Endpoint, read_token
+    from graphfilter.web.limits import Limits
+    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.server import serve as serve_until_stopped
 
     limits = Limits(how.most_mb << 20, how.most_vertices, how.seconds, how.most_waiting)
     limits.check()
@@ -94,8 +96,8 @@ def _take_graph(
     given: GraphOptions, run: Path, about: RunDescription, encoder: TableEncoder | None
 ) -> Graph:
     """Return the graph that was named, the one kept with the run, or the one it was made from."""
-    from graphfilter.run_folder import read_kept_graph
-    from graphfilter.wording import count
+    from graphfilter.runs.loading import read_kept_graph
+    from graphfilter.util.words import count
 
     if given.words() or not about.graph_sha256:
         return with_origin(given, about).read(encoder=encoder, like=about.columns).graph

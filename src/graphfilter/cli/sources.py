@@ -15,13 +15,16 @@ from graphfilter.cli.options import COLUMNS, OTHER, TABLES, TEXT, Quiet, listed,
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import tell, waiting
 from graphfilter.cli.words import in_options
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.data import Columns, TableEncoder
-    from graphfilter.fits import Source
-    from graphfilter.graph import Graph, Joined
-    from graphfilter.tables import TableSource, TextOptions
+    from graphfilter.data.from_tables import Joined
+    from graphfilter.data.graph import Graph
+    from graphfilter.runs.plan import Source
+    from graphfilter.tables.encoder import TableEncoder
+    from graphfilter.tables.roles import Columns
+    from graphfilter.tables.source import TableSource
+    from graphfilter.tables.text_files import TextOptions
 
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
@@ -120,21 +123,21 @@ class GraphOptions:
     @property
     def text(self) -> TextOptions:
         """How the tables are written."""
-        from graphfilter.tables import TextOptions
+        from graphfilter.tables.text_files import TextOptions
 
         return TextOptions(self.delimiter, self.encoding, self.decimal)
 
     @functools.cached_property
     def vertex_table(self) -> TableSource:
         """The table of vertices: opened once, whatever is read of it."""
-        from graphfilter.tables import open_table
+        from graphfilter.tables.formats import open_table
 
         assert self.vertices is not None
         return open_table(self.vertices, self.text)
 
     def columns(self, like: Columns | None = None) -> Columns:
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
-        from graphfilter.data import Columns
+        from graphfilter.tables.roles import Columns
 
         chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
         for name in ("features", "categorical", "drop", "unlabelled"):
@@ -162,7 +165,9 @@ class GraphOptions:
         ``remedy`` is what an error about an edge to an unknown vertex advises.
         """
         self._check()
-        from graphfilter.data import load_dataset, read_graph, read_tables
+        from graphfilter.data.datasets import load_dataset
+        from graphfilter.data.files import read_graph
+        from graphfilter.data.from_tables import read_tables
 
         columns = None
         origin = {
@@ -194,7 +199,7 @@ class GraphOptions:
         read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
         tell([read, *found.notes], quiet=self.quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
-        from graphfilter.fits import Source
+        from graphfilter.runs.plan import Source
 
         return Source(found, encoder if columns else None, origin, columns, self.given_options())
 
@@ -202,7 +207,7 @@ class GraphOptions:
         self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None
     ) -> Joined:
         """Read tables of new rows and join them to a graph that is known, and has a title."""
-        from graphfilter.graph import join_tables
+        from graphfilter.data.from_tables import join_tables
 
         for name in ("dataset", "graph"):
             if getattr(self, name) is not None:
@@ -228,9 +233,10 @@ class GraphOptions:
         self, folder: Path, wanted: TableEncoder | None
     ) -> tuple[Graph, TableEncoder | None, Columns | None]:
         """Open a store; its features must be encoded as ``wanted``, where that is said."""
-        from graphfilter.data import Columns, TableEncoder, open_store
-        from graphfilter.storage import convert
-        from graphfilter.store import read_header
+        from graphfilter.data.store import open_store, read_header
+        from graphfilter.tables.encoder import TableEncoder
+        from graphfilter.tables.roles import Columns
+        from graphfilter.util.records import convert
 
         found, header = open_store(folder), read_header(folder)
         encoder = None if header.encoder is None else TableEncoder.from_dict(header.encoder)

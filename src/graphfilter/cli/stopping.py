@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.runtime import launched
+from graphfilter.util.machine import launched
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress
@@ -49,7 +49,7 @@ def stoppable(bar: Callable[[Progress], None]) -> Generator[Callable[[Progress],
 
 def what_is_kept(out: Path) -> str:
     """Say what an interrupted fit leaves in its folder, and how to resume it."""
-    from graphfilter.run_folder import checkpoints
+    from graphfilter.runs.layout import checkpoints
 
     if not checkpoints(out):
         return "nothing was saved: there was no checkpoint yet."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +13,11 @@ from graphfilter.cli.options import argument, flag, option, takes
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import end_stopped, say, tell
 from graphfilter.cli.stopping import command_line
-from graphfilter.errors import ConfigError, check_bytes
+from graphfilter.util.errors import ConfigError, check_bytes
 
 if TYPE_CHECKING:
-    from graphfilter.data import Columns
-    from graphfilter.tables import TableEncoder
+    from graphfilter.tables.encoder import TableEncoder
+    from graphfilter.tables.roles import Columns
 
 _NOT_HERE = ("edges", "vertices", "dataset", "graph", "edge_kind", "edge_time", "as_of")
 
@@ -52,9 +53,8 @@ def store(
 
     Example:  graphfilter store edges.csv vertices.csv --label kind --out kinds --memory 4GB
     """
-    from graphfilter.data import build_store
-    from graphfilter.store import build_ogb_store, estimate_build, open_tables
-    from graphfilter.wording import count
+    from graphfilter.large.build import build_store, estimate_build, open_tables
+    from graphfilter.util.words import count
 
     size = check_bytes("--memory", memory)
     try:
@@ -64,8 +64,8 @@ def store(
                 move(what, done, total, row=what, ended=0 < total <= done)
 
             if edges.is_dir():
-                _check_ogb(edges, with_own=bool(vertices or like or given.words()))
-                made = build_ogb_store(edges, out, memory=size, overwrite=overwrite, report=report)
+                build = _find_raw(edges, with_own=bool(vertices or like or given.words()))
+                made = build(edges, out, memory=size, overwrite=overwrite, report=report)
             else:
                 columns, encoder = _encoding(given, like)
                 needs = estimate_build(*open_tables(edges, vertices, given.text), out)
@@ -84,24 +84,30 @@ def store(
     say(f"Use it with --graph {out}.")
 
 
-def _check_ogb(folder: Path, *, with_own: bool) -> None:
-    """Raise unless a folder is a dataset of OGB, given without vertices or columns of one's own."""
-    from graphfilter.store import is_ogb
+def _find_raw(folder: Path, *, with_own: bool) -> Callable[..., Any]:
+    """Return what builds a store from a folder of raw files that an installed package knows.
 
-    if not is_ogb(folder):
+    They are given without vertices or columns of one's own.
+    """
+    from graphfilter.data.datasets import collections
+
+    finders = (getattr(each, "find_raw", None) for each in collections())
+    found = next(filter(None, (find(folder) for find in finders if find)), None)
+    if found is None:
         raise ConfigError(
             f"{folder}: must be a table of edges, or the folder of an OGB dataset with its raw "
             "files; it is another folder."
         )
     if with_own:
         raise ConfigError("an OGB dataset has its own vertices and columns; leave those out.")
+    return found
 
 
 def _encoding(given: FitOptions, like: Path | None) -> tuple[Columns, TableEncoder | None]:
     """Return what the columns are and, ``like`` a run, how that one encoded them."""
     if like is None:
         return given.columns(), None
-    from graphfilter.run_folder import read_description
+    from graphfilter.runs.loading import read_description
 
     about, encoder = read_description(like)
     return given.columns(about.columns), encoder

@@ -28,7 +28,8 @@ def studio(
     """
     import webbrowser
 
-    from graphfilter.studio import UPLOAD_LIMIT_MB, Studio, serve
+    from graphfilter.web.server import serve
+    from graphfilter.web.studio import UPLOAD_LIMIT_MB, Studio
 
     running = Studio(
         given.read() if given.words() else None,

@@ -31,8 +31,11 @@ def suggest(
 
     Example:  graphfilter suggest run --n 20
     """
-    from graphfilter.run_folder import check_outputs, excel_text, load_run, suggest_run
-    from graphfilter.storage import atomic_file, check_file
+    from graphfilter.report.explaining import suggest_run
+    from graphfilter.runs.layout import check_outputs
+    from graphfilter.runs.loading import load_run
+    from graphfilter.runs.tables import excel_text
+    from graphfilter.util.files import atomic_file, check_file
 
     if csv is not None:
         check_file(csv, overwrite=overwrite)

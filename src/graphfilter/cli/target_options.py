@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from graphfilter.cli.options import ANSWER, SPLIT, TWO_CLASSES, ExcelSafe, listed, option_field
 from graphfilter.cli.predicted_options import PredictedOptions
-from graphfilter.errors import ConfigError
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.data import Columns
-    from graphfilter.fits import FitRequest, SplitBy
+    from graphfilter.runs.plan import FitRequest, SplitBy
+    from graphfilter.tables.roles import Columns
 
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
@@ -123,8 +123,8 @@ class TargetOptions(PredictedOptions):
 
     def split_rule(self) -> SplitBy:
         """Read the column to divide by, where there is one."""
-        from graphfilter.fits import STRATIFIED, SplitBy
-        from graphfilter.tables import read_groups, read_times
+        from graphfilter.runs.plan import STRATIFIED, SplitBy
+        from graphfilter.tables.labels import read_groups, read_times
 
         named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
         if len(named) > 1:
@@ -143,7 +143,7 @@ class TargetOptions(PredictedOptions):
 
     def asked(self) -> FitRequest:
         """Return what is wanted of the answer."""
-        from graphfilter.fits import FitRequest
+        from graphfilter.runs.plan import FitRequest
 
         return FitRequest(
             self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,

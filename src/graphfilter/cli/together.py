@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphfilter.cli.screen import say
 from graphfilter.cli.stopping import what_is_kept
-from graphfilter.errors import ProcessError
-from graphfilter.runtime import launched
+from graphfilter.util.errors import ProcessError
+from graphfilter.util.machine import launched
 
 if TYPE_CHECKING:
-    from graphfilter.estimators import VertexEstimator
-    from graphfilter.runtime import Group
+    from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.systems import System
+    from graphfilter.util.processes import Group
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def join_processes() -> Group | None:
     """Join the other processes; None where there are none."""
     if launched().size == 1:
         return None
-    from graphfilter.runtime import start
+    from graphfilter.util.processes import start
 
     return start()
 
@@ -43,7 +43,8 @@ def note_division(group: Group | None, estimator: VertexEstimator) -> list[str]:
 
 def say_division(system: System, n_processes: int) -> str:
     """Return what so many processes divide among them, in words."""
-    from graphfilter.systems import Committee, is_divided
+    from graphfilter.systems.committee import Committee
+    from graphfilter.systems.pipeline import is_divided
 
     what = "members" if isinstance(system, Committee) else "hidden columns"
     if is_divided(system):
@@ -67,7 +68,7 @@ def say_communicated(metrics: Mapping[str, Any]) -> None:
 @contextmanager
 def report_kept_state(out: Path) -> Generator[None]:
     """Say what is left of a run that fails, or one of whose processes was lost."""
-    from graphfilter.run_folder import checkpoints
+    from graphfilter.runs.layout import checkpoints
 
     try:
         yield

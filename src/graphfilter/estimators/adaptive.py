@@ -8,19 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphfilter.errors import ConfigError, check_name
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.learning import Trained
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.filters import StackedFilterConfig
-from graphfilter.graph import Graph
-from graphfilter.models import ChannelNetworkConfig, DropoutOn, FilterNetworkConfig, ModelConfig
+from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig, ModelConfig
+from graphfilter.models.network import DropoutOn
 from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System
 from graphfilter.training import TrainConfig
-from graphfilter.wording import count
+from graphfilter.util.errors import ConfigError, check_name
+from graphfilter.util.words import count
 
 # The paper's rate is for classes of texts: of a few columns of numbers it leaves too little.
 DROPOUT_OF_CLASSES, DROPOUT = 0.7, 0.2

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph
-from graphfilter.wording import count
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import GraphError
+from graphfilter.util.words import count
 
 
 def row_names(table: Any) -> list[Any] | None:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ChangedVerticesWarning, GraphError
+from graphfilter.data.graph import Graph
+from graphfilter.data.structure import links_checksum
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.member_answers import MemberAnswers, in_units, outputs_of
 from graphfilter.estimators.members import FittedMember
@@ -25,11 +26,11 @@ from graphfilter.estimators.recognition import (
     named,
 )
 from graphfilter.estimators.state import EstimatorState
-from graphfilter.graph import Graph, links_checksum
-from graphfilter.inputs import Known
-from graphfilter.runtime import pick_device
+from graphfilter.models.views import Known
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
+from graphfilter.util.devices import pick_device
+from graphfilter.util.errors import ChangedVerticesWarning, GraphError
 
 # The id of every vertex.
 Ids = Sequence[Any] | None

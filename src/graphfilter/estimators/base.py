@@ -10,10 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.conformal import sets_at
-from graphfilter.errors import ConfigError, GraphError, check_name, check_number
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.asking import Ids
+from graphfilter.estimators.conformal import sets_at
+from graphfilter.estimators.explained import Explanation, embed_members
 from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
 from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.inputs import take_target
@@ -21,11 +22,11 @@ from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, class_target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.explain import Explanation, embed_members
-from graphfilter.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.tables import match_labels
-from graphfilter.training import CLASSIFICATION, Classification, Task
+from graphfilter.tables.labels import match_labels
+from graphfilter.training import CLASSIFICATION, Task
+from graphfilter.training.tasks import Classification
+from graphfilter.util.errors import ConfigError, GraphError, check_name, check_number
 
 
 @parameters

@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, GraphError
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.alignment import align_target, places_of, row_names
 from graphfilter.estimators.features import named_features, take_features
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
 from graphfilter.splits import check_vertices
+from graphfilter.util.errors import ConfigError, GraphError
 
 Index = NDArray[np.int64]
 

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphfilter.errors import GraphFilterError
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
-from graphfilter.plot import (
+from graphfilter.spectral.diagnosis import known_frequency
+from graphfilter.spectral.plot import FilterView
+from graphfilter.training import FitResult
+from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.pictures import (
     FREQUENCY_GRID,
-    FilterView,
     Line,
     card,
     eigenvalue_of,
     line_chart,
     mean_curve,
 )
-from graphfilter.spectral import known_frequency
-from graphfilter.training import FitResult
 
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:

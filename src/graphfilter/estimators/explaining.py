@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError, check_count
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.asking import AskedEstimator
+from graphfilter.estimators.explained import (
+    Explanation,
+    LastColumns,
+    Member,
+    explain_vertices,
+    member_of,
+)
 from graphfilter.estimators.members import FittedMember, held_factor
-from graphfilter.explain import Explanation, LastColumns, Member, explain_vertices, member_of
-from graphfilter.graph import Graph
-from graphfilter.runtime import own_torch_state
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
+from graphfilter.util.devices import own_torch_state
+from graphfilter.util.errors import GraphError, check_count
 
 # Among more names, finding the nearest takes too long.
 _MOST_NAMES = 20_000

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import check_count, check_name
 from graphfilter.estimators.asking import AskedEstimator
+from graphfilter.estimators.explained import Contributions, Explanation, explain_members, name_parts
 from graphfilter.estimators.explaining import find_vertex, members_of
 from graphfilter.estimators.inputs import take_target
 from graphfilter.estimators.members import FittedMember, held_factor
-from graphfilter.explain import Contributions, Explanation, explain_members, name_parts
-from graphfilter.runtime import own_torch_state
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import TargetScale
-from graphfilter.wording import number
+from graphfilter.util.devices import own_torch_state
+from graphfilter.util.errors import check_count, check_name
+from graphfilter.util.words import number
 
 
 def explain_vertex(

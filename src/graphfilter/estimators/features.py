@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from graphfilter.errors import GraphError
+from graphfilter.data.attributes import check_sparse
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.given import given_features, in_one_line
 from graphfilter.estimators.given_tables import encode_table, fit_encoder, odd_column, table_names
 from graphfilter.estimators.state import EstimatorState
-from graphfilter.graph import Graph, check_sparse
+from graphfilter.util.errors import GraphError
 
 
 @in_one_line("Give numbers (n, d), or a DataFrame, whose words, dates and gaps are encoded.")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import GraphError, GraphFilterError
-from graphfilter.graph import check_real, on_host
+from graphfilter.data.edges import check_real, on_host
+from graphfilter.util.errors import GraphError, GraphFilterError
 
 
 def given_features(X: Any) -> Any:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import GraphError
-from graphfilter.tables import Features, FrameTable, TableEncoder
-from graphfilter.wording import count
+from graphfilter.tables.columns import Features
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.formats import FrameTable
+from graphfilter.util.errors import GraphError
+from graphfilter.util.words import count
 
 _NAME = "X"
 

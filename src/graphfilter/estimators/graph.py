@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, check_name, check_number
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.systems import GROUPS, Committee, CommitteeOutcome, Outcome, System, get_system
+from graphfilter.systems import Outcome, System, get_system
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.committees import GROUPS
+from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.training import Callback
+from graphfilter.util.errors import ConfigError, check_name, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         Time limit in seconds: members that are not done by then predict with what they have
         learned. At least one is trained. Without it there is no limit.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
-        See :class:`~graphfilter.inputs.scaling.FeatureScaler`.
+        See :class:`~graphfilter.models.views.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
         Override the members' own: 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare. See :class:`~graphfilter.training.TrainConfig`.

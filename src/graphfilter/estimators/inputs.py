@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from graphfilter.errors import ConfigError, DataFileError, GraphError, NoGraphWarning
+from graphfilter.data.attributes import check_sparse, holds_names
+from graphfilter.data.edges import on_host
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.alignment import align, align_target, row_names
 from graphfilter.estimators.bound import check_is_bound, take_bound, take_bound_target
 from graphfilter.estimators.features import named_features, take_features
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph, check_sparse, holds_names, on_host
 from graphfilter.splits import Split
 from graphfilter.training import CLASSIFICATION
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError, NoGraphWarning
 
 Index = NDArray[np.int64]
 

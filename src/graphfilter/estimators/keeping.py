@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError
 from graphfilter.estimators.asking import AskedEstimator
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.saving import load_estimator, save_estimator
-from graphfilter.plot import plot_view
+from graphfilter.spectral.plot import plot_view
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, GraphError, check_count, check_share
 from graphfilter.estimators.keeping import KeptEstimator
 from graphfilter.estimators.targets import Target
-from graphfilter.inputs import FeatureScaler
-from graphfilter.metrics import is_rare
-from graphfilter.runtime import pick_device
+from graphfilter.models.views import FeatureScaler
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.training import Callback, TargetScale, Task
+from graphfilter.training.scores import is_rare
+from graphfilter.util.devices import pick_device
+from graphfilter.util.errors import ConfigError, GraphError, check_count, check_share
 
 
 @dataclass(frozen=True, eq=False)

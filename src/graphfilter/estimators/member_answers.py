@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.conformal import sets_at
-from graphfilter.errors import GraphFilterError
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.conformal import sets_at
 from graphfilter.estimators.members import FittedMember, combine, unseen
 from graphfilter.estimators.promises import Folded, check_promise, fold_outputs
 from graphfilter.estimators.state import EstimatorState
-from graphfilter.graph import Graph
-from graphfilter.storage import RowsFile
-from graphfilter.systems import Prepared, predict_into
+from graphfilter.systems import Prepared
+from graphfilter.systems.networks import predict_into
 from graphfilter.training import TargetScale
+from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.records import RowsFile
 
 Array = NDArray[np.float64]
 Rows = slice | NDArray[np.int64]

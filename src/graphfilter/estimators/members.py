@@ -12,17 +12,11 @@ from numpy.typing import NDArray
 
 from graphfilter.models import Network
 from graphfilter.splits import N_FOLDS, NO_FOLD
-from graphfilter.systems import (
-    SHARES,
-    CommitteeOutcome,
-    Outcome,
-    Prepared,
-    System,
-    learned_filters,
-    pooling_of,
-    predict_networks,
-    without_own_labels,
-)
+from graphfilter.systems import Outcome, Prepared, System, predict_networks
+from graphfilter.systems.committee import without_own_labels
+from graphfilter.systems.outcome import SHARES, CommitteeOutcome
+from graphfilter.systems.pipeline import learned_filters
+from graphfilter.systems.pooling import pooling_of
 from graphfilter.training import FitResult, Task
 
 # From a graph of which nothing is known to the fitted one.

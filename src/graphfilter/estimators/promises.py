@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.conformal import (
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.conformal import (
     Average,
     IntervalCalibration,
     IntervalFold,
@@ -24,11 +25,10 @@ from graphfilter.conformal import (
     SetRule,
     neighbour_average,
 )
-from graphfilter.errors import GraphError
 from graphfilter.estimators.members import FittedMember, combine_folds
-from graphfilter.graph import Graph
 from graphfilter.splits import held_folds
 from graphfilter.training import REGRESSION, Task
+from graphfilter.util.errors import GraphError
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Features, Graph
-from graphfilter.inputs import FeatureScaler, Known
-from graphfilter.wording import count
+from graphfilter.data.graph import Graph
+from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.tables.columns import Features
+from graphfilter.util.errors import GraphError
+from graphfilter.util.words import count
 
 # Numbers that are kept of each vertex's features, to tell whether its id still means the same.
 SKETCH = 4

@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError, GraphError, check_name
 from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator
 from graphfilter.estimators.alignment import align_target
 from graphfilter.estimators.asking import Ids
+from graphfilter.estimators.explained import Explanation
 from graphfilter.estimators.explaining_outputs import explain_vertex
 from graphfilter.estimators.promises import check_promise
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.targets import Target, number_target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.explain import Explanation
 from graphfilter.splits import Split
-from graphfilter.systems import Prepared, find_scale
+from graphfilter.systems import Prepared
+from graphfilter.systems.prepared import find_scale
 from graphfilter.training import SCALES, TargetScale
+from graphfilter.util.errors import ConfigError, GraphError, check_name
 
 
 @parameters

@@ -15,13 +15,14 @@ import torch
 from torch import Tensor
 
 from graphfilter.estimators.members import KNOWN_SHARES
-from graphfilter.inputs import SCALINGS, FeatureScaler
 from graphfilter.models import Fitted, Network
+from graphfilter.models.views import SCALINGS, FeatureScaler
 from graphfilter.splits import N_FOLDS, NO_FOLD
-from graphfilter.storage import convert
-from graphfilter.systems import TEMPERATURES, System
-from graphfilter.tables import TableEncoder
+from graphfilter.systems import System
+from graphfilter.systems.pooling import TEMPERATURES
+from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import SCALES, TASKS, TargetScale
+from graphfilter.util.records import convert
 
 # What a committee keeps of its pools, as tensors of all members.
 POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")

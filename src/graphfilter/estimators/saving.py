@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from graphfilter.errors import ConfigError, GraphFilterError, ModelFileError
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.recognition import KnownVertices
@@ -26,21 +26,18 @@ from graphfilter.estimators.saved_model import (
     scale_tensors,
 )
 from graphfilter.estimators.state import EstimatorState
-from graphfilter.filters import read_config
-from graphfilter.graph import Graph
-from graphfilter.inputs import VIEWS
+from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, ModelConfig
-from graphfilter.operators import OPERATORS, without_edges
-from graphfilter.storage import (
-    make_folder,
-    read_checked_json,
-    read_tensors,
-    tensors_under,
-    write_checked_json,
-    write_tensors,
-)
-from graphfilter.systems import Committee, System
+from graphfilter.models.views import VIEWS
+from graphfilter.operators import OPERATORS
+from graphfilter.operators.channels import without_edges
+from graphfilter.systems import System
+from graphfilter.systems.committee import Committee
 from graphfilter.training import REGRESSION, TASKS
+from graphfilter.util.arrays import read_tensors, tensors_under, write_tensors
+from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError
+from graphfilter.util.files import make_folder
+from graphfilter.util.records import read_checked_json, write_checked_json
 from graphfilter.version import __version__
 
 E = TypeVar("E", bound=EstimatorState)

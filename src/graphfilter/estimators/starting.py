@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.errors import ConfigError
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
 from graphfilter.models import Fitted
 from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
-from graphfilter.systems import Committee, Start, System
-from graphfilter.wording import count, listed_names
+from graphfilter.systems import System
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.networks import Start
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.words import count, listed_names
 
 _FRESH = "fit without it"
 PARTS = ("train", "val", "test")

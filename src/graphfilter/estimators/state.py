@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import FittedMember, drawn_members
 from graphfilter.estimators.promises import Promise
 from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph
-from graphfilter.systems import System, learned_filters
-from graphfilter.tables import TableEncoder
+from graphfilter.systems import System
+from graphfilter.systems.pipeline import learned_filters
+from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Monitor, TargetScale, Task
 
 C = TypeVar("C", bound=type)

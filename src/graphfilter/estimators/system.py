@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphfilter.errors import ConfigError
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.regressor import VertexRegressor
 from graphfilter.estimators.state import parameters
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import System, get_system
+from graphfilter.util.errors import ConfigError
 
 
 @parameters

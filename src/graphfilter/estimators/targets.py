@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from graphfilter.errors import GraphError
+from graphfilter.data.edges import check_real
 from graphfilter.estimators.given import given_target, in_one_line
-from graphfilter.graph import check_real
-from graphfilter.tables import LARGEST_TARGET, encode_labels
+from graphfilter.tables.labels import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task
+from graphfilter.util.errors import GraphError
 
 Index = NDArray[np.int64]
 

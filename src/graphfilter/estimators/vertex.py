@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import (
-    ConfigError,
-    GraphFilterError,
-)
+from graphfilter.data.graph import Graph
+from graphfilter.data.structure import links_checksum
 from graphfilter.estimators.inputs import draw_seed, take_split, take_training
 from graphfilter.estimators.learning import LearningEstimator, Trained
 from graphfilter.estimators.member_answers import MemberAnswers
@@ -22,11 +20,15 @@ from graphfilter.estimators.promises import make_promise
 from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.targets import Target
-from graphfilter.graph import Graph, links_checksum
-from graphfilter.runtime import pick_device
 from graphfilter.splits import Split, set_aside, stratified
-from graphfilter.systems import Committee, CommitteeOutcome, Prepared, Start
-from graphfilter.training import SILENT, Callback, LoggedProgress, callback_from
+from graphfilter.systems import Prepared
+from graphfilter.systems.committee import Committee
+from graphfilter.systems.networks import Start
+from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.training import Callback
+from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
+from graphfilter.util.devices import pick_device
+from graphfilter.util.errors import ConfigError, GraphFilterError
 
 
 class VertexEstimator(LearningEstimator):

@@ -6,18 +6,12 @@ Its coefficients are learned (:class:`StackedFilter`, :class:`HorizontalFilter`,
 a ``response`` to draw, and exact gradients in memory that does not grow with its degree.
 """
 
-from graphfilter.filters.base import (
-    Filter,
-    FilterConfig,
-    apply_filters,
-    polynomials_of as polynomials_of,
-)
-from graphfilter.filters.chebyshev import ChebyshevFilter, ChebyshevFilterConfig
-from graphfilter.filters.config import (
-    Config,
-    added as added,
-    described_fields as described_fields,
-    read_config as read_config,
+from graphfilter.filters.base import Config, Filter, FilterConfig, apply_filters
+from graphfilter.filters.chebyshev import (
+    ChebyshevFilter,
+    ChebyshevFilterConfig,
+    RepeatedChebyshevFilter,
+    RepeatedChebyshevFilterConfig,
 )
 from graphfilter.filters.horizontal import HorizontalFilter, HorizontalFilterConfig
 from graphfilter.filters.identity import IdentityFilter, IdentityFilterConfig
@@ -28,10 +22,6 @@ from graphfilter.filters.pagerank import (
     PageRankFilterConfig,
 )
 from graphfilter.filters.power import PowerFilter, PowerFilterConfig
-from graphfilter.filters.repeated_chebyshev import (
-    RepeatedChebyshevFilter,
-    RepeatedChebyshevFilterConfig,
-)
 from graphfilter.filters.stacked import StackedFilter, StackedFilterConfig
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Learned coefficients in the Chebyshev basis."""
+"""Learned coefficients in the Chebyshev basis.
+
+The Chebyshev filter as the paper's authors coded it, with its first term twice.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators import Basis
+from graphfilter.operators.polynomial import Basis
+from graphfilter.util.errors import ConfigError, check_count
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,77 @@ class ChebyshevFilter(Filter, config=ChebyshevFilterConfig):
 
     def weights(self) -> Tensor:
         return self.cheby
+
+
+@dataclass(frozen=True)
+class RepeatedChebyshevFilterConfig(FilterConfig):
+    """See :class:`RepeatedChebyshevFilter`."""
+
+    n_terms: int = 16
+    lambda_max: float = 2.0
+    init: float = 0.5
+
+    def __post_init__(self) -> None:
+        if check_count("n_terms", self.n_terms) < 2:
+            raise ConfigError(f"n_terms must be at least 2; got {self.n_terms}.")
+        if not self.lambda_max > 0:
+            raise ConfigError(f"lambda_max must be positive; got {self.lambda_max}.")
+
+
+class RepeatedChebyshevFilter(Filter, config=RepeatedChebyshevFilterConfig):
+    r"""Learn :math:`f(\lambda) = \sum_k c_k S_k(\hat\lambda)` with a recurrence that starts twice.
+
+    .. math:: S_0 = S_1 = 1, \qquad S_{k+1} = 2 \hat\lambda S_k - S_{k-1}, \qquad
+              \hat\lambda = 2 \lambda / \lambda_{\max} - 1
+
+    The code of *Adaptive Stacked Graph Filter* (gear/sgf, ``model.py``) sets :math:`S_1` to the
+    input where Chebyshev's recurrence has :math:`T_1 = \hat\lambda`, so that
+    :math:`S_{k+1} = V_k`, the Chebyshev polynomials of the third kind: 16 terms are of degree 14.
+    :class:`ChebyshevFilter` is what the paper describes.
+
+    Parameters
+    ----------
+    n_terms : int
+    lambda_max : float
+        The interval taken for the operator's spectrum is [0, ``lambda_max``].
+    init : float
+        Initial value of every coefficient.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.filters.RepeatedChebyshevFilter(n_terms=2).response([0.0, 1.0, 2.0]).round(3).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, n_terms: int = 16, lambda_max: float = 2.0, init: float = 0.5) -> None:
+        super().__init__(RepeatedChebyshevFilterConfig(n_terms, lambda_max, init))
+        self.degree = n_terms - 2
+        self.lambda_max = lambda_max
+        self.init = init
+        self.register_buffer("terms", third_kind(n_terms), persistent=False)
+        self.cheby = nn.Parameter(torch.empty(n_terms))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.cheby.fill_(self.init)
+
+    def basis(self) -> Basis:
+        return Basis.chebyshev(0.0, self.lambda_max)
+
+    def weights(self) -> Tensor:
+        return self.cheby @ self.get_buffer("terms").to(self.cheby.dtype)
+
+
+def third_kind(n_terms: int) -> Tensor:
+    r"""Write :math:`S_0, S_1, \dots` in Chebyshev polynomials of the first kind: (n, n - 1).
+
+    :math:`V_k = 2 T_k - V_{k-1}` with :math:`V_0 = 1`.
+    """
+    rows = torch.zeros(n_terms, n_terms - 1, dtype=torch.float64)
+    rows[:2, 0] = 1.0
+    for k in range(1, n_terms - 1):
+        rows[k + 1] = -rows[k]
+        rows[k + 1, k] += 2.0
+    return rows

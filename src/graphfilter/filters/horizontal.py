@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count
 from graphfilter.filters.base import Filter, FilterConfig
+from graphfilter.util.errors import ConfigError, check_count
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfilter.errors import ConfigError, check_count
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators import Basis, Operator
+from graphfilter.operators import Operator
+from graphfilter.operators.polynomial import Basis
+from graphfilter.util.errors import ConfigError, check_count
 
 
 @dataclass(frozen=True)

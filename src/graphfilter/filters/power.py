@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfilter.errors import check_count
 from graphfilter.filters.base import Filter, FilterConfig
+from graphfilter.util.errors import check_count
 
 
 @dataclass(frozen=True)

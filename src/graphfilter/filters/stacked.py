@@ -11,9 +11,10 @@ from typing import Any, Literal, Self
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError, check_count, check_number
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.operators import Dropout, Operator
+from graphfilter.operators import Operator
+from graphfilter.operators.polynomial import Dropout
+from graphfilter.util.errors import ConfigError, check_count, check_number
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from graphfilter.errors import ConfigError
+from graphfilter.data.graph import Graph
 from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
-from graphfilter.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide
+from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
-from graphfilter.models.memory import Sizes, Working, layered
 from graphfilter.models.network import FilterNetwork
-from graphfilter.operators import Channels, Operator, channel_names
+from graphfilter.operators import Operator
+from graphfilter.operators.channels import Channels, channel_names
+from graphfilter.util.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,25 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from graphfilter.filters import Filter, polynomials_of
-from graphfilter.models.column_dropout import DroppedProduct, copies_of, draw_columns
-from graphfilter.models.column_range import Columns
-from graphfilter.models.column_sums import Sum, SumOfGradients
+from graphfilter.filters import Filter
+from graphfilter.filters.base import polynomials_of
 from graphfilter.models.layers import (
+    Columns,
+    DroppedProduct,
     Generators,
     Input,
     Linear,
+    Sum,
+    SumOfGradients,
     Weights,
     apply_heads,
+    copies_of,
+    draw_columns,
     linear_side_by_side,
 )
-from graphfilter.operators import Basis, Operator, apply_polynomial
-from graphfilter.runtime import gpu_memory, memory_of_process
+from graphfilter.operators import Operator
+from graphfilter.operators.polynomial import Basis, apply_polynomial
+from graphfilter.util.machine import gpu_memory, memory_of_process
 
 # Peak memory of a hidden column in a training step, per vertex, in float32: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32

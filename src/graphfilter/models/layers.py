@@ -1,15 +1,96 @@
-"""The pieces of a network: linear layers on dense or sparse columns, and dropout."""
+"""Which of the hidden columns a part has.
+
+Sums over processes that each have a part of the hidden columns, and their gradients.
+
+When vertices are too many to compare with each other.
+
+The pieces of a network: linear layers on dense or sparse columns, and dropout.
+
+Dropout of some hidden columns: what is drawn for all of them, in blocks of rows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphfilter.operators import Drawn, SparseFeatures, draw, head, head_gradient, takes_head
+from graphfilter.data.graph import Graph
+from graphfilter.operators import SparseFeatures
+from graphfilter.operators.dropout import Drawn, draw
+from graphfilter.operators.kernels.native_layers import head, head_gradient, takes_head
+from graphfilter.util.machine import blocks
+from graphfilter.util.processes import current
+
+
+class Columns(NamedTuple):
+    """Hidden columns from ``first`` to before ``last``, of ``total``."""
+
+    first: int
+    last: int
+    total: int
+
+    @property
+    def width(self) -> int:
+        return self.last - self.first
+
+
+class Sum(torch.autograd.Function):
+    """The sum over the processes; each part's gradient is that of the sum."""
+
+    @staticmethod
+    def forward(ctx: Any, part: Tensor) -> Tensor:
+        group = current()
+        if group is None:
+            return part
+        purpose = "step" if ctx.needs_input_grad[0] else "scoring"
+        return group.sum_(part.clone(memory_format=torch.contiguous_format), purpose)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return grad
+
+
+class SumOfGradients(torch.autograd.Function):
+    """Numbers that every process has; the gradients of the first ``n_summed`` are summed.
+
+    The others have the same gradient in every process: it is the first one's, to the bit.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, numbers: Tensor, n_summed: int) -> Tensor:
+        ctx.n_summed = n_summed
+        return numbers.view_as(numbers)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        group = current()
+        if group is None:
+            return grad, None
+        grad = grad.clone()
+        if not group.is_first:
+            grad[ctx.n_summed :] = 0
+        return group.sum_(grad, "step"), None
+
+
+# The most training vertices to compare with all vertices, and the most common neighbours.
+MOST_COMPARED, MOST_SHARED = 50_000, 10**9
+
+
+def too_many_to_compare(graph: Graph, n_train: int) -> str | None:
+    """Return why training vertices are not compared with all others by whom they link to."""
+    if n_train > MOST_COMPARED:
+        return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
+    # Neighbours, not graph.degrees, which are sums of weights: amounts may be large.
+    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MOST_SHARED:
+        return "there are too many pairs of vertices with a common neighbour"
+    return None
+
 
 # What draws at random, and what a network reads; None where nothing is drawn.
 Draws = torch.Generator | None
@@ -220,3 +301,71 @@ def draw_kept(
     """
     drawn = draw(shape, rate, generators, device)
     return (None, 1.0) if drawn is None else (drawn.kept(), drawn.scale)
+
+
+# Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
+DROPPED_AT_A_TIME = 2**20
+
+
+def draw_columns(
+    n: int, columns: Columns, rate: float, generators: Generators, device: torch.device
+) -> Drawn | None:
+    """Draw the dropout of all columns, as for a whole layer, and keep that of some: (n, c)."""
+    if rate == 0:
+        return None
+    size = n * columns.width
+    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
+    own = words.view(torch.int16)[:, :size].view(len(generators), n, columns.width)
+    drawn = None
+    for rows in _blocks_of_rows(n, columns.total, device):
+        shape = (rows.stop - rows.start, columns.total)
+        drawn = draw(shape, rate, generators, device)
+        if drawn is None:
+            return None
+        own[:, rows] = drawn.numbers()[:, :, columns.first : columns.last]
+    return None if drawn is None else replace(drawn, words=words, shape=(n, columns.width))
+
+
+def _blocks_of_rows(n: int, width: int, device: torch.device) -> list[slice]:
+    """Divide rows into blocks whose draws, one after another, are the bits of a single draw.
+
+    On a CPU, where four entries are drawn at a time; a GPU draws in an order of its own.
+    """
+    step = max(DROPPED_AT_A_TIME // max(width, 1) // 4, 1) * 4 if device.type == "cpu" else n
+    return blocks(n, step)
+
+
+class DroppedProduct(torch.autograd.Function):
+    """drop(x) W, where what is dropped is drawn again for the gradient: no copy of x is kept."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, x: Tensor, rate: float, generator: Draws) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.rate = rate
+        (ctx.generator,) = copies_of([generator], x.device)
+        out = x.new_empty(len(x), weight.shape[1])
+        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
+            torch.mm(drop(x[rows], rate, generator), weight, out=out[rows])
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (x,) = ctx.saved_tensors
+        (generator,) = copies_of([ctx.generator], x.device)
+        total = x.new_zeros(x.shape[1], grad.shape[1])
+        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
+            total.addmm_(drop(x[rows], ctx.rate, generator).T, grad[rows])
+        return total, None, None, None
+
+
+def copies_of(generators: Generators, device: torch.device) -> list[torch.Generator]:
+    """Return generators that draw what these will draw; of None, what torch's own will."""
+    made = [torch.Generator(device) for _ in generators]
+    for copied, generator in zip(made, generators, strict=True):
+        copied.set_state(_state_of_torch(device) if generator is None else generator.get_state())
+    return made
+
+
+def _state_of_torch(device: torch.device) -> Tensor:
+    return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)

@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import EdgeKinds, Graph
-from graphfilter.operators.kernels import FactoredMatrix
+from graphfilter.data.edge_attributes import EdgeKinds
+from graphfilter.data.graph import Graph
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.operator import Operator, normalise
+from graphfilter.util.errors import GraphError
 
 # What the channels are called that are not edge types.
 EDGES, COUPLING, CO_CITATION = "edges", "links to the same", "linked by the same"

@@ -6,7 +6,9 @@ import copy
 
 import torch
 
-from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
+from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
+from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.operator import Operator
 
 

@@ -29,13 +29,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphfilter.errors import check_name
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators.channels import CO_CITATION, COUPLING, Channels, kind_operators
-from graphfilter.operators.kernels import FactoredMatrix
-from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.gram_kernel import GramMatrix
 from graphfilter.operators.operator import Operator, normalise
+from graphfilter.util.errors import check_name
 
 # A product of links is multiplied out where it has at most so many entries per vertex, or in all:
 # on a CPU one product and its fused recurrence are then faster than two.

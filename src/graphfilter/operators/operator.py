@@ -9,10 +9,12 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError, check_name
-from graphfilter.graph import check_sparse
-from graphfilter.operators.kernels import FactoredMatrix, GramMatrix, ProductKernel, make_kernel
-from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
+from graphfilter.data.attributes import check_sparse
+from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
+from graphfilter.operators.kernels.gram_kernel import GramMatrix
+from graphfilter.operators.kernels.product_kernel import ProductKernel
+from graphfilter.util.errors import GraphError, check_name
 
 # How far a matrix may be from symmetric, relative to its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-6

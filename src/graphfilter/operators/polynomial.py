@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.operators.kernels import Step
+from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.operator import Operator
+from graphfilter.util.errors import GraphError
 
 Dropout = Callable[[Tensor], Tensor]
 

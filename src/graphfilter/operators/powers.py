@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from graphfilter.operators.operator import Operator
-from graphfilter.runtime import blocks
+from graphfilter.util.machine import blocks
 
 # Columns that are multiplied at a time, always: kernels round differently for other widths, and
 # hops must have the same bits however they are made. A row of so many is one line of a cache.

@@ -11,11 +11,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Features, check_sparse
+from graphfilter.data.attributes import check_sparse
 from graphfilter.operators.dropout import Drawn
-from graphfilter.operators.kernels import FactoredMatrix, ProductKernel, make_kernel
-from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
+from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, as_shared, made_to_be_kept
 from graphfilter.operators.kernels.native_layers import (
     Kept,
     compiles,
@@ -23,6 +22,9 @@ from graphfilter.operators.kernels.native_layers import (
     encode_gradient,
     takes_encoder,
 )
+from graphfilter.operators.kernels.product_kernel import ProductKernel
+from graphfilter.tables.columns import Features
+from graphfilter.util.errors import GraphError
 
 # Above this share of non-zeros a dense product is faster than a sparse one: in general, and than
 # the compiled one, which leaves out what dropout drops.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfilter.filters import Filter
-from graphfilter.plot import COLOURS, FAINT, FREQUENCY_AXIS, mean_curve, shorten, unframe
+from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, mean_curve, shorten, unframe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.fits import Fit
 from graphfilter.report.numbers import plain
+from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Diagnosis
 
 MOST_CLASSES = 40

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graphfilter.estimators import AdaptiveEstimator
-from graphfilter.fits import NO_GRAPH, Comparison, Fit, compare
+from graphfilter.estimators.adaptive import AdaptiveEstimator
 from graphfilter.report.sentences import Words, begin
+from graphfilter.runs.comparison import Comparison, compare
+from graphfilter.runs.fit import NO_GRAPH, Fit
 
 ADAPTIVE = "the adaptive filter"
 

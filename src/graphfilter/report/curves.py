@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.estimators import filter_at
+from graphfilter.estimators.drawing import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.plot import common_signs, eigenvalue_of, mean_curve
 from graphfilter.report.numbers import plain, spread_out
-from graphfilter.spectral import HIGH_ABOVE, LOW_BELOW, Density
+from graphfilter.spectral import Density
+from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.training import FitResult, Task
+from graphfilter.util.pictures import common_signs, eigenvalue_of, mean_curve
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60

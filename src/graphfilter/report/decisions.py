@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphfilter.fits import Fit
-from graphfilter.metrics import BinaryCurve
 from graphfilter.report.numbers import percent, plain, spread_out
-from graphfilter.wording import count
+from graphfilter.runs.fit import Fit
+from graphfilter.training.thresholds import BinaryCurve
+from graphfilter.util.words import count
 
 MOST_POINTS = 300
 CHOSEN_BY = {

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.plot import FREQUENCY_AXIS, FilterView, draw_view
-from graphfilter.spectral import Density, draw_densities
-from graphfilter.storage import atomic_file
+from graphfilter.spectral import Density
+from graphfilter.spectral.density import draw_densities
+from graphfilter.spectral.plot import FilterView, draw_view
+from graphfilter.util.files import atomic_file
+from graphfilter.util.pictures import FREQUENCY_AXIS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

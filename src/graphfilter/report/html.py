@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.report.numbers import percent
-from graphfilter.storage import atomic_file
-from graphfilter.wording import signed
+from graphfilter.util.files import atomic_file
+from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators import OfCommittee
-from graphfilter.fits import Comparison, Fit, ModelOutputs, Yardstick, answers_of
-from graphfilter.systems import GROUPS
-from graphfilter.wording import count
+from graphfilter.estimators.graph import OfCommittee
+from graphfilter.runs.comparison import Comparison, ModelOutputs, Yardstick
+from graphfilter.runs.fit import Fit, answers_of
+from graphfilter.systems.committees import GROUPS
+from graphfilter.util.words import count
 
 # Below this p-value a difference is more than chance.
 CLEAR = 0.05
@@ -94,7 +95,7 @@ def _said(fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None)
 def describe_needs(kinds: Sequence[KindRow], by: type[Yardstick] | Yardstick) -> str:
     """Say in one sentence what the answers rest on; what may be chance is nothing.
 
-    >>> from graphfilter.fits.comparison import Accuracy
+    >>> from graphfilter.runs.comparison import Accuracy
     >>> rows = [KindRow("features alone", 0.7, 0.1), KindRow("neighbours", 0.3, 0.021, clear=True)]
     >>> describe_needs(rows, Accuracy)
     'Mostly features alone; neighbours add 2.1 points.'

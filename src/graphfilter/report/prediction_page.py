@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from graphfilter.fits import Drift
 from graphfilter.report.html import render_page, write_page
+from graphfilter.runs.drift import Drift
 
 # Rows of a table; columns of words can be many.
 MOST_ROWS = 40

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.fits import Fit, FitMetrics
-from graphfilter.graph import Graph
-from graphfilter.metrics import Metric
+from graphfilter.data.graph import Graph
 from graphfilter.report.classes import calibration_data, class_rows, confusion_data
 from graphfilter.report.conclusion import Conclusion
 from graphfilter.report.curves import (
@@ -28,9 +26,12 @@ from graphfilter.report.numbers import percent, plain
 from graphfilter.report.spread import view_spread
 from graphfilter.report.values import label_rows, scatter_data
 from graphfilter.report.vertices import vertex_tables
+from graphfilter.runs.fit import Fit
+from graphfilter.runs.measure import FitMetrics
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.training import REGRESSION
-from graphfilter.wording import count, number
+from graphfilter.training.scores import Metric
+from graphfilter.util.words import count, number
 
 
 @dataclass(frozen=True, eq=False)

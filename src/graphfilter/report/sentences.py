@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphfilter.fits import (
-    LOW_PASS,
-    NO_GRAPH,
-    TWO_STEPS,
-    Accuracy,
-    Comparison,
-    Fit,
-    LabelsWrong,
-    MeanCost,
-    Ranking,
-    Score,
-)
-from graphfilter.metrics import score_decision
-from graphfilter.wording import count
+from graphfilter.runs.comparison import Accuracy, Comparison, LabelsWrong, MeanCost, Ranking, Score
+from graphfilter.runs.fit import LOW_PASS, NO_GRAPH, TWO_STEPS, Fit
+from graphfilter.training.thresholds import score_decision
+from graphfilter.util.words import count
 
 # Fewer vertices than this are counted rather than given in percent.
 FEW_VERTICES = 20

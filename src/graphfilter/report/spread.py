@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphfilter.metrics import Metric
 from graphfilter.report.numbers import percent
+from graphfilter.training.scores import Metric
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.fits import Fit
 from graphfilter.report.numbers import plain, spread_out
 from graphfilter.report.vertices import vertex_ids
+from graphfilter.runs.fit import Fit
 
 MOST_POINTS = 3000
 

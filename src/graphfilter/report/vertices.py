@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.fits import Fit
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.report.whys import Why, explain_rows
+from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
-from graphfilter.wording import number
+from graphfilter.util.words import number
 
 MOST_VERTICES = 200
 

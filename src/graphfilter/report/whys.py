@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators import explain_graph, explain_output, members_of
-from graphfilter.explain import STEPS, Explanation, Member
-from graphfilter.fits import Fit
-from graphfilter.graph import Graph
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.explained import STEPS, Explanation, Member
+from graphfilter.estimators.explaining import explain_graph, members_of
+from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
-from graphfilter.wording import number, signed
+from graphfilter.util.words import number, signed
 
 MOST_EXPLAINED = 5
 MOST_NAMED = 6

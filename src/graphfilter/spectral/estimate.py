@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.errors import ConfigError, GraphError, check_name
-from graphfilter.graph import Graph
-from graphfilter.spectral.rayleigh import (
+from graphfilter.data.graph import Graph
+from graphfilter.spectral.frequency import (
     check_labels,
     label_signals,
     laplacian,
@@ -20,6 +19,7 @@ from graphfilter.spectral.rayleigh import (
     rayleigh_quotient,
 )
 from graphfilter.splits import check_vertices
+from graphfilter.util.errors import ConfigError, GraphError, check_name
 
 METHODS = ("unbiased", "induced", "naive")
 

@@ -1,4 +1,9 @@
-"""Committee: systems that each see the graph in another way, and which of them are trained."""
+"""Committee: systems that each see the graph in another way, and which of them are trained.
+
+What one member of a committee ended with.
+
+One member of a committee while it is trained: rounds of its networks, from several seeds.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphfilter.errors import check_name
-from graphfilter.graph import Graph, is_wide
-from graphfilter.inputs import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
-from graphfilter.models import ForestConfig, MixedConfig, NormedConfig
-from graphfilter.splits import EARLIER, N_FOLDS, Folding, Split
+from graphfilter.data.graph import Graph
+from graphfilter.data.structure import is_wide
+from graphfilter.models import Fitted, ForestConfig, MixedConfig, NormedConfig
+from graphfilter.models.views import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
+from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Folding, Split
+from graphfilter.systems.networks import NetworkTraining, Outcome, Request, Start, fit_at_once
+from graphfilter.systems.pooling import pooling_of
 from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.start import Start
 from graphfilter.systems.system import System
-from graphfilter.training import TrainConfig
+from graphfilter.training import Task, TrainConfig
+from graphfilter.training.run import SUPERFLUOUS
+from graphfilter.util.errors import check_name
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
@@ -210,3 +219,256 @@ def repeats(system: System, graph: Graph, least: int = 1) -> int:
     if system.is_fitted:  # Little in them is drawn.
         return 1
     return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a member of a committee ended with: its runs from several seeds, which count the same.
+
+    ``probabilities`` (n, n_classes) are those of all runs together. Where each run held a fold out
+    (:class:`~graphfilter.splits.Folding`), those for a vertex in ``held`` (n,) are of the run that
+    has not seen its label, in every run's own probabilities too.
+    """
+
+    system: System
+    runs: tuple[Outcome, ...]
+    probabilities: NDArray[np.float64]
+    held: NDArray[np.int8] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        runs: Sequence[Outcome],
+        task: Task,
+        held: NDArray[np.int8] | None = None,
+    ) -> Part | None:
+        """Join the runs of a member that learned something; None where none did.
+
+        Of those with folds all must have learned: each answers for vertices of its own.
+        """
+        learned = [run for run in runs if _has_learned(run)]
+        if not learned or (held is not None and len(learned) < len(runs)):
+            return None
+        outputs = without_own_labels([run.probabilities for run in learned], held)
+        learned = [replace(run, probabilities=o) for run, o in zip(learned, outputs, strict=True)]
+        return cls(system, tuple(learned), pooling_of(task).together(outputs), held)
+
+    def together(
+        self, answers: Sequence[NDArray[np.float64]], rows: NDArray[np.int64], task: Task
+    ) -> NDArray[np.float64]:
+        """Return the combined answers (m, C) of its runs for some vertices, (m, C) each."""
+        held = None if self.held is None else self.held[rows]
+        return pooling_of(task).together(without_own_labels(answers, held))
+
+    def learned_from(self, run: int, train: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the vertices whose labels a run has seen: those of its split, or its folds."""
+        if self.held is None:
+            return train
+        return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
+
+    @property
+    def remark(self) -> str:
+        """What a model did to its columns to be fitted, or why it was stopped; empty otherwise."""
+        network = self.runs[0].network
+        return network.remark if isinstance(network, Fitted) else self.superfluous
+
+    @property
+    def superfluous(self) -> str:
+        """Why its training was ended before it would have ended by itself; empty where not."""
+        if not any(run.result.stopped == SUPERFLUOUS for run in self.runs):
+            return ""
+        return f"did not improve the committee after {max(r.n_epochs for r in self.runs)} epochs"
+
+    @property
+    def seconds(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(run.n_epochs for run in self.runs)
+
+
+def without_own_labels(
+    answers: Sequence[NDArray[np.float64]], held: NDArray[np.int8] | None
+) -> list[NDArray[np.float64]]:
+    """Return answers of runs that each held a fold out, (n, C) each, with theirs for that fold.
+
+    What all say of a vertex in a fold is then what one says that has not seen its label.
+    """
+    if held is None:
+        return list(answers)
+    rows = np.flatnonzero(held != NO_FOLD)
+    own = np.stack(answers)[held[rows], rows]
+    made = [outputs.copy() for outputs in answers]
+    for outputs in made:
+        outputs[rows] = own
+    return made
+
+
+def _has_learned(run: Outcome) -> bool:
+    lost = run.result.stopped == "diverged" and run.result.best_epoch == 0
+    return not lost and bool(np.isfinite(run.probabilities).all())
+
+
+# Where seeds train one after another, the second gives most of what they all would.
+MOST_IN_TURN = 2
+# Epochs after which a member is judged though it has learned nothing yet.
+LATEST = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a member stands on one split after a round.
+
+    Attributes
+    ----------
+    outputs : array (n_val, n_classes)
+        Its outputs for the validation vertices.
+    epoch : int
+        Epochs of its longest run; 0 of a model without epochs.
+    open : bool
+        Whether it would train on, or was stopped because it adds nothing.
+    fair : bool
+        Whether it can be judged: it has been clearly better than chance for half of its epochs, or
+        had ``LATEST`` to become so.
+    """
+
+    outputs: NDArray[np.float64]
+    epoch: int
+    open: bool
+    fair: bool
+
+
+class Member:
+    """A system of a committee on several splits, from several seeds each.
+
+    Parameters
+    ----------
+    request : Request
+        Of this member, with its own callback.
+    least_repeats : int
+        See :class:`~graphfilter.systems.Committee`.
+    at_once : bool
+        Whether all seeds train from the start. Otherwise, on a CPU, the first does, and one more
+        where the member is worth it: see :meth:`join`.
+    foldings : sequence of Folding, optional
+        Of each split, where every seed learns from other vertices.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        least_repeats: int = 1,
+        *,
+        at_once: bool = True,
+        foldings: Sequence[Folding] | None = None,
+    ) -> None:
+        self.system, self._request, self._foldings = request.system, request, foldings
+        prepared = request.prepared
+        self._n_seeds = self._n_first = repeats(self.system, prepared.graph, least_repeats)
+        if foldings is not None:
+            self._n_seeds = self._n_first = N_FOLDS
+        elif not at_once and prepared.device == "cpu":
+            self._n_first = 1
+            self._n_seeds = min(self._n_seeds, max(MOST_IN_TURN, least_repeats))
+        every = self._of_seeds(range(len(request.splits)), range(self._n_first))
+        fitted = self.system.is_fitted
+        self._fitted = fit_at_once(every) if fitted else []
+        self._networks = None if fitted else NetworkTraining(every)
+        self._joined: dict[int, slice] = {}
+        self._others: NetworkTraining | None = None
+
+    @property
+    def epoch(self) -> int:
+        """Epochs of its longest run; 1 of a model without epochs, which has learned all it will."""
+        if self._networks is None:
+            return 1
+        return max(len(run.history["loss"]) for run in self._networks.runs)
+
+    @property
+    def ended(self) -> bool:
+        return self._networks is None or self._networks.ended
+
+    def advance(self, until: int) -> None:
+        """Train to the end of an epoch, or of all runs."""
+        if self._networks is not None:
+            self._networks.advance(until)
+
+    def join(self, splits: Sequence[int]) -> None:
+        """Train the other seeds on these splits to their end."""
+        seeds = range(self._n_first, self._n_seeds)
+        if self._networks is None or not splits or not seeds:
+            return
+        self._joined = {
+            s: slice(i * len(seeds), (i + 1) * len(seeds)) for i, s in enumerate(splits)
+        }
+        self._others = NetworkTraining(self._of_seeds(splits, seeds))
+        self._others.advance(self.system.config.max_epochs)
+
+    def stop(self, splits: Sequence[int], why: str) -> None:
+        """End the runs of these splits that train."""
+        if self._networks is not None and splits:
+            n = self._n_first
+            self._networks.stop([r for s in splits for r in range(s * n, (s + 1) * n)], why)
+
+    def parts(self) -> list[Part | None]:
+        """Return the member's outputs on each split; None where it has learned nothing."""
+        every, others = self._outcomes(), self._others
+        found = []
+        for s in range(len(self._request.splits)):
+            runs = list(every[self._own(s)])
+            # Seeds that a caller has ended early know less than the first.
+            if others is not None and s in self._joined and others.ended_by_themselves:
+                runs += others.outcomes()[self._joined[s]]
+            found.append(Part.of(self.system, runs, self._request.prepared.task, self._held(s)))
+        return found
+
+    def standings(self) -> list[Standing | None]:
+        """Return where the member stands on each split; None where it has learned nothing."""
+        every = self._outcomes()
+        pooling = pooling_of(self._request.prepared.task)
+        found: list[Standing | None] = []
+        for s, split in enumerate(self._request.splits):
+            own = self._own(s)
+            held = self._held(s)
+            held = None if held is None else held[split.val]
+            answers = [outcome.probabilities[split.val] for outcome in every[own]]
+            outputs = pooling.together(without_own_labels(answers, held))
+            if not np.isfinite(outputs).all():
+                found.append(None)
+                continue
+            runs = [] if self._networks is None else self._networks.runs[own]
+            epoch = max((len(run.history["loss"]) for run in runs), default=0)
+            is_open = any(run.training or run.stopped == SUPERFLUOUS for run in runs)
+            learned = max((run.epochs_learned for run in runs), default=0)
+            fair = 2 * learned >= epoch or epoch >= LATEST
+            found.append(Standing(outputs, epoch, is_open, fair))
+        return found
+
+    def _held(self, split: int) -> NDArray[np.int8] | None:
+        return None if self._foldings is None else self._foldings[split].held
+
+    def _own(self, split: int) -> slice:
+        return slice(split * self._n_first, (split + 1) * self._n_first)
+
+    def _outcomes(self) -> list[Outcome]:
+        return self._fitted if self._networks is None else self._networks.outcomes()
+
+    def _split(self, split: int, repeat: int) -> Split:
+        if self._foldings is None:
+            return self._request.splits[split]
+        return self._foldings[split].splits[repeat]
+
+    def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
+        """Return what is asked for of some splits and repetitions."""
+        given, first = self._request, not seeds.start
+        return replace(
+            given,
+            splits=[self._split(s, r) for s in splits for r in seeds],
+            seeds=[repeated_seed(given.seeds[s], r) for s in splits for r in seeds],
+            callback=given.callback if first else given.callback.part("more"),
+            start=given.start
+            if first or given.start is None
+            else given.start.after(self.system, seeds.start),
+        )

@@ -1,6 +1,6 @@
 """What training a system will take, of each process and of a machine, before anything is made.
 
-:mod:`~graphfilter.systems.system_memory` counts the bytes of one system in one process.
+:mod:`~graphfilter.systems.system` counts the bytes of one system in one process.
 """
 
 from __future__ import annotations
@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.graph import Graph
-from graphfilter.models import FilterNetworkConfig, Sizes
-from graphfilter.runtime import Launched
+from graphfilter.data.graph import Graph
+from graphfilter.models import FilterNetworkConfig
+from graphfilter.models.base import Sizes
 from graphfilter.systems.committee import Committee, in_turn
 from graphfilter.systems.pipeline import is_divided
-from graphfilter.systems.system import System
-from graphfilter.systems.system_memory import (
-    JOINED,
-    Memory,
-    memory_of,
-)
+from graphfilter.systems.system import JOINED, Memory, System, memory_of
+from graphfilter.util.machine import Launched
 
 ALONE = Launched()
 

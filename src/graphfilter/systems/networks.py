@@ -1,40 +1,311 @@
-"""Training the networks of one system."""
+"""Predicting with the networks of one system, in memory or block by block.
+
+Start: networks of an earlier fit, whose weights those of the same config begin with.
+
+Request: what is to be trained, and how whoever asks is kept informed.
+
+Training the networks of one system.
+"""
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.graph import Features
 from graphfilter.models import (
+    FilterNetwork,
     Fitted,
+    HopNetwork,
+    HopNetworkConfig,
     Network,
     SideBySide,
 )
-from graphfilter.runtime import own_torch_state, threads_for
+from graphfilter.models.views import VIEWS
+from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.splits import Split
-from graphfilter.systems.predicting import inputs_of, predict_networks
 from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.request import Request
-from graphfilter.systems.start import PATIENCE_PART
 from graphfilter.systems.system import System
-from graphfilter.training import (
-    ASKED,
-    REGRESSION,
-    FitResult,
-    Run,
-    Training,
-    TrainRequest,
-    runs_in_a_cohort,
-)
+from graphfilter.tables.columns import Features
+from graphfilter.training import REGRESSION, Callback, FitResult, Run, runs_in_a_cohort
+from graphfilter.training.callbacks import SILENT
+from graphfilter.training.loop import Training, TrainRequest, multiplications
+from graphfilter.training.run import ASKED
+from graphfilter.util.devices import own_torch_state
+from graphfilter.util.files import scratch_folder
+from graphfilter.util.machine import blocks, threads_for
+from graphfilter.util.records import RowsFile
+
+# Vertices whose logits become answers at a time, and columns that are filtered at a time.
+ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
+
+
+def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
+    """Return what the networks of a system read of a graph that is prepared with its view."""
+    if isinstance(system.model, HopNetworkConfig):
+        return prepared.hops(system.operator, system.model.n_hops)
+    return prepared.x
+
+
+def _rows(x: Tensor | SparseFeatures, rows: NDArray[np.int64]) -> Tensor | SparseFeatures:
+    if isinstance(x, Tensor):
+        return x[torch.from_numpy(rows).to(x.device)]
+    return to_tensor(sp.csr_array(x.to_scipy()[rows]), device=str(x.device))
+
+
+def predict_networks(
+    prepared: Prepared,
+    system: System,
+    networks: Sequence[Network[Any]],
+    *,
+    rows: NDArray[np.int64] | None = None,
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each network for every vertex: class probabilities (n, n_classes).
+
+    Of another task, the probability of every label, or values. Of some vertices only where ``rows``
+    are given.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> clf = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g)
+    >>> (again,) = gf.systems.predict_networks(clf.prepared_, clf.system_, clf.members_)
+    >>> bool((again == clf.predict_proba()).all())
+    True
+    """
+    ready = _Ready.of(prepared, system, networks)
+    x, asked = ready.x, slice(None)
+    if rows is not None and system.is_fitted:  # Its answers depend on the row alone.
+        x = _rows(x, rows)
+    elif rows is not None:
+        asked = torch.from_numpy(rows).to(prepared.device)
+    predicted = []
+    with own_torch_state(gradients=False), threads_for(ready.work):
+        for network in ready.networks:
+            logits = network.eval()(ready.operator, x, None)
+            own = logits.double()[asked]
+            predicted.append(prepared.task.answers(own).cpu().numpy())
+    return predicted
+
+
+def predict_into(
+    prepared: Prepared,
+    system: System,
+    network: Network[Any],
+    write: Callable[[NDArray[np.float64]], None],
+    folder: Path,
+) -> None:
+    """Pass the outputs of a network for every vertex to ``write``, block by block.
+
+    The answers of all vertices are never in memory. Neither are the logits of a network that reads
+    vertices one by one, nor those of one filter, which are put in files in ``folder``.
+    """
+    # Not of a class that is derived from it, whose forward is another.
+    in_blocks = type(network) is FilterNetwork and network.eval().filters_logits()
+    ready = _Ready.of(prepared, system, [network], first=ROWS_AT_ONCE if in_blocks else None)
+    with (
+        own_torch_state(gradients=False),
+        threads_for(ready.work),
+        scratch_folder("columns-", folder) as scratch,
+    ):
+        groups = _filter_in_blocks(ready, scratch) if in_blocks else _logits_in_groups(ready)
+        for logits in groups:
+            write(prepared.task.answers(logits.double()).cpu().numpy())
+
+
+def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
+    network, x = ready.networks[0].eval(), ready.x
+    if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
+        yield from (network.rows(x[rows]) for rows in blocks(len(x), ROWS_AT_ONCE))
+        return
+    yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
+
+
+def _filter_in_blocks(ready: _Ready, folder: Path) -> Iterator[Tensor]:
+    """Yield the logits of a filter that runs after the head; some columns are in memory."""
+    network, operator, first = ready.networks[0].eval(), ready.operator, ready.x
+    assert isinstance(network, FilterNetwork)
+    n, n_columns = operator.n, network.head.weight.shape[1]
+    groups = blocks(n, ROWS_AT_ONCE)
+    plain, filtered = RowsFile(folder / "plain"), []
+    for rows in groups:
+        x = ready.seen.rows(rows)
+        x = x.to(first.dtype) if isinstance(x, Tensor) and isinstance(first, Tensor) else x
+        logits = network.unfiltered_logits(x)
+        plain.append(logits.cpu().numpy())
+    # Compiled code takes room for as many columns, whatever it is given.
+    width = COLUMNS_AT_ONCE if operator.dtype == torch.float32 else min(COLUMNS_AT_ONCE, n_columns)
+    for start in range(0, n_columns, width):
+        columns = torch.zeros(n, width, dtype=operator.dtype)
+        for rows in groups:
+            own = plain[rows][:, start : start + width]
+            columns[rows, : own.shape[1]] = torch.from_numpy(own)
+        columns = network.filter(operator, columns.to(operator.device))
+        filtered.append(RowsFile(folder / str(start)))
+        for rows in groups:
+            filtered[-1].append(columns[rows, : n_columns - start].cpu().numpy())
+    bias = 0.0 if network.filters_bias else network.head.bias
+    for rows in groups:
+        logits = np.concatenate([columns[rows] for columns in filtered], axis=1)
+        yield torch.from_numpy(logits).to(network.head.bias) + bias
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """Networks of a system and what they read of a graph, in the precision of the task."""
+
+    seen: Prepared
+    operator: Operator
+    x: Tensor | SparseFeatures
+    networks: Sequence[Network[Any]]
+    work: int
+
+    @classmethod
+    def of(
+        cls,
+        prepared: Prepared,
+        system: System,
+        networks: Sequence[Network[Any]],
+        *,
+        first: int | None = None,
+    ) -> _Ready:
+        """Make ready; ``x`` is of the ``first`` so many vertices, where that is given."""
+        kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
+        seen = prepared.seen_as(system.view, kept)
+        operator = seen.operator(system.operator)
+        if prepared.known is not None:
+            networks = [network.recognising(prepared.known.numbers) for network in networks]
+        x = inputs_of(seen, system) if first is None else seen.rows(slice(first))
+        work = multiplications(networks, operator, x)
+        if seen.task is REGRESSION and isinstance(x, Tensor):
+            # Numbers are read to more digits than float32 gives alike for one vertex and for many.
+            operator = operator.to(dtype=torch.float64)
+            # Hops may be larger than memory: the network converts those it reads.
+            x = x if x.ndim == 3 else x.double()
+            networks = [copy.deepcopy(network).double() for network in networks]
+        return cls(seen, operator, x, networks, work)
+
+
+# Networks that begin with weights are near their end: they wait this part of their patience.
+PATIENCE_PART = 4
+# The views whose columns are vertices, whoever else's come before them.
+_OF_VERTICES = ("neighbours", "links", "unit+links")
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Networks that were trained on an earlier state of a graph.
+
+    Attributes
+    ----------
+    networks : sequence of (System, Network)
+        In the order of their seeds.
+    places : int array (n_earlier,) or None
+        The number that each vertex of the earlier graph has now, -1 where it is gone. None where
+        that is not known: networks whose columns are vertices then start again.
+    held : int8 array (n,) or None
+        Of earlier networks that each held a fold of their vertices out: the fold of each vertex of
+        the graph as it is now, -1 of those that none has held.
+    """
+
+    networks: Sequence[tuple[System, Network[Any]]]
+    places: NDArray[np.int64] | None = None
+    held: NDArray[np.int8] | None = None
+
+    def begin(self, prepared: Prepared, system: System, networks: Sequence[Network[Any]]) -> int:
+        """Give networks of a system the weights of the earlier ones; return how many have some."""
+        if not self.n_carried(system):
+            return 0
+        columns = self._columns(prepared, system)
+        pairs = zip(self.of(system), networks, strict=False)
+        return sum(_carry(old, new, columns) for old, new in pairs)
+
+    def after(self, system: System, n_seeds: int) -> Start:
+        """Return the start of further seeds of a system, without the networks of the first."""
+        taken = {id(network) for network in self.of(system)[:n_seeds]}
+        left = [pair for pair in self.networks if id(pair[1]) not in taken]
+        return replace(self, networks=left)
+
+    def of(self, system: System) -> list[Network[Any]]:
+        """Return the networks of the same config; none of models without epochs."""
+        return [
+            network
+            for own, network in self.networks
+            if not isinstance(network, Fitted)
+            and (own.name, own.model, own.operator, own.view)
+            == (system.name, system.model, system.operator, system.view)
+        ]
+
+    def n_carried(self, system: System) -> int:
+        """Return how many networks of a system can begin with weights."""
+        moves = VIEWS[system.view].keeps_graph
+        known = self.places is not None and system.view in _OF_VERTICES
+        return len(self.of(system)) if known or not moves else 0
+
+    def _columns(self, prepared: Prepared, system: System) -> NDArray[np.int64] | None:
+        """Return where the columns of an earlier network are now; None where they stay."""
+        if self.places is None or not VIEWS[system.view].keeps_graph:
+            return None
+        n_features = prepared.graph.n_features if system.view == "unit+links" else 0
+        n_columns = prepared.seen_as(system.view).graph.n_features
+        # Directions, and further steps, are more columns per vertex.
+        blocks = (n_columns - n_features) // prepared.graph.n_vertices
+        starts = n_features + prepared.graph.n_vertices * np.arange(blocks)
+        moved = np.where(self.places >= 0, self.places + starts[:, None], -1)
+        return np.concatenate([np.arange(n_features), moved.ravel()])
+
+
+def _carry(old: Network[Any], new: Network[Any], columns: NDArray[np.int64] | None) -> bool:
+    """Give a network the weights of another; return whether their shapes go together."""
+    before, state = old.state_dict(), new.state_dict()
+    if before.keys() != state.keys():
+        return False
+    # What it was told belongs to a graph; it is not learned.
+    carried = before | {name: value for name, value in state.items() if name == "told"}
+    if columns is not None:
+        found = [name for name, value in before.items() if _rows_start(value) == len(columns)]
+        if len(found) != 1:  # Which of them reads the columns is not clear.
+            return False
+        # Those of vertices that are new are drawn, as every weight is at the start.
+        rows, known = state[found[0]].clone(), columns >= 0
+        rows[columns[known]] = before[found[0]][known].to(rows)
+        carried[found[0]] = rows
+    if any(carried[name].shape != value.shape for name, value in state.items()):
+        return False
+    new.load_state_dict(carried)
+    return True
+
+
+def _rows_start(tensor: Tensor) -> int:
+    return tensor.shape[0] if tensor.ndim == 2 else -1
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A system to be trained on a prepared graph, once per split and seed.
+
+    ``class_weight`` is an array (n_classes,). ``start`` holds weights to begin with. ``of_past``
+    says that the prepared graph is the past of the one that is answered for.
+    """
+
+    prepared: Prepared
+    system: System
+    splits: Sequence[Split]
+    seeds: Sequence[int]
+    class_weight: NDArray[np.float64] | None = None
+    callback: Callback = SILENT
+    start: Start | None = None
+    of_past: bool = False
 
 
 @dataclass(frozen=True, eq=False)

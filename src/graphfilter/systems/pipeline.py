@@ -1,4 +1,6 @@
-"""The one pipeline: prepare a graph, train a system on it, predict every vertex.
+"""Answers with all edges of a graph, by what was trained on its past.
+
+The one pipeline: prepare a graph, train a system on it, predict every vertex.
 
 Estimators, benchmarks, baselines, the studio and the demo all come through here.
 """
@@ -7,25 +9,75 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import GraphError
+from graphfilter.data.graph import Graph
 from graphfilter.filters import Filter
-from graphfilter.graph import Graph
 from graphfilter.models import FilterNetworkConfig, Network
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.committee_training import train_committee
-from graphfilter.systems.networks import Outcome, train_networks
-from graphfilter.systems.past import answer_now, check_leaves_its_past
+from graphfilter.systems.committee import Committee, Part
+from graphfilter.systems.networks import Outcome, Request, Start, predict_networks, train_networks
+from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.pooling import Pool, log_probabilities, together
 from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.request import Request
-from graphfilter.systems.start import Start
+from graphfilter.systems.rounds import train_committee
 from graphfilter.systems.system import System
-from graphfilter.training import Callback, callback_from, shared
+from graphfilter.training import Callback
+from graphfilter.training.callbacks import callback_from, shared
+from graphfilter.util.errors import ConfigError, GraphError
+
+
+def check_leaves_its_past(prepared: Prepared, system: System) -> None:
+    """Raise where a system answers on the graph it was trained on alone, and that is the past."""
+    alone = system.keeps_graph and not isinstance(system, Committee)
+    if alone and prepared.past is not prepared:
+        raise ConfigError(
+            f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
+            "on earlier edges. Leave out `as_of`, or name another system."
+        )
+
+
+def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
+    """Return the outputs of a run of the past with all edges of the graph.
+
+    Of a committee, members that know the vertices of the graph they were trained on are not used:
+    the graph is another one by now.
+    """
+    if not isinstance(outcome, CommitteeOutcome):
+        return replace(outcome, probabilities=_predict(outcome, prepared))
+    movable = np.array([not part.system.keeps_graph for part in outcome.parts])
+    if not movable.any():
+        raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
+    parts = tuple(
+        _part_now(part, prepared) if moves else part
+        for part, moves in zip(outcome.parts, movable.tolist(), strict=True)
+    )
+    weigh = outcome.weigh
+
+    def weigh_movable(used: NDArray[np.bool_]) -> Pool:
+        return weigh(used & movable if (used & movable).any() else movable)
+
+    logits = log_probabilities([part.probabilities for part in parts])
+    return replace(
+        outcome,
+        parts=parts,
+        pool=outcome.elsewhere,
+        probabilities=outcome.elsewhere.answer(logits),
+        weigh=weigh_movable,
+    )
+
+
+def _part_now(part: Part, prepared: Prepared) -> Part:
+    runs = tuple(replace(run, probabilities=_predict(run, prepared)) for run in part.runs)
+    return replace(part, runs=runs, probabilities=together([run.probabilities for run in runs]))
+
+
+def _predict(run: Outcome, prepared: Prepared) -> NDArray[np.float64]:
+    return predict_networks(prepared, run.system, [run.network])[0]
 
 
 def train_system(

@@ -1,20 +1,38 @@
-"""Prepared: a graph made ready for training and prediction, once for all that use it."""
+"""The hops of a graph's scaled features: made in memory, or kept in the store it is mapped from.
+
+Prepared: a graph made ready for training and prediction, once for all that use it.
+
+Which scale a number is learned on, found by a simple model before anything else is trained.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Self
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Features, Graph
-from graphfilter.inputs import (
+from graphfilter.data.graph import Graph
+from graphfilter.data.store import KEPT_FROM_BYTES, store_of
+from graphfilter.large.hops import (
+    STRUCTURE,
+    Recipe,
+    edges_of,
+    kept_hops,
+    kept_powers,
+)
+from graphfilter.models.views import (
     AVERAGES,
     COMPRESSED_AVERAGES,
+    MOST_AVERAGED,
     FeatureScaler,
     Found,
     Known,
@@ -22,16 +40,73 @@ from graphfilter.inputs import (
     find_view,
     fix_view,
 )
-from graphfilter.operators import (
-    Operator,
-    SparseFeatures,
-    make_operator,
-    prepare_kernels,
-    to_tensor,
-)
-from graphfilter.store import kept_hops
-from graphfilter.systems.hops import make_hops
-from graphfilter.training import CLASSIFICATION, Task
+from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
+from graphfilter.operators.kernels.choice import prepare_kernels
+from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
+from graphfilter.operators.powers import COLUMNS, stack_powers, walk_powers
+from graphfilter.splits import Split
+from graphfilter.tables.columns import Features
+from graphfilter.training import CLASSIFICATION, TargetScale, Task
+from graphfilter.training.tasks import choose_scale
+from graphfilter.util.errors import GraphError
+from graphfilter.util.machine import blocks, memory_of_process, threads_for
+from graphfilter.util.words import say_bytes
+
+_ROWS_BYTES = 4 << 20
+
+Array = NDArray[np.float32]
+
+
+@made_to_be_kept
+def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int) -> Tensor:
+    """Return X, P X, …, P^K X of every vertex (n, K + 1, d), X scaled; ``operator`` on a CPU.
+
+    Those of a store are kept in it and mapped; memory is then that of a few columns.
+    """
+    shape = graph.n_vertices, n_hops + 1, graph.n_features
+    n_bytes = 4 * shape[0] * shape[1] * shape[2]
+    folder, rows = store_of(graph), partial(_scaled_rows, graph, scaler)
+    with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
+        if folder is not None and n_bytes >= KEPT_FROM_BYTES:
+            made_of = _checksum(folder, graph, rows(), operator, n_hops)
+            buffers = torch.empty(2, shape[0], COLUMNS)
+            powers = partial(_powers, operator, n_hops, buffers)
+            kept = kept_powers(folder, Recipe(made_of, shape, rows, powers, COLUMNS))
+            if kept is not None:
+                return as_shared(kept)
+        if n_bytes > memory_of_process():
+            raise GraphError(
+                f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "
+                "memory; write the graph to a store (graphfilter store), which keeps them on disk."
+            )
+        return stack_powers(operator, torch.from_numpy(np.concatenate([*rows()])), n_hops)
+
+
+def _powers(operator: Operator, n_hops: int, buffers: Tensor, columns: Array) -> Iterator[Array]:
+    for hop in walk_powers(operator, as_shared(columns), n_hops, buffers):
+        yield hop.numpy()
+
+
+def _scaled_rows(graph: Graph, scaler: FeatureScaler) -> Iterator[Array]:
+    """Yield the scaled features of some vertices after another."""
+    features: Any = graph.features
+    for at in blocks(graph.n_vertices, _ROWS_BYTES // (4 * max(graph.n_features, 1))):
+        rows = scaler.transform(features[at])
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        yield np.ascontiguousarray(dense, dtype=np.float32)
+
+
+def _checksum(
+    folder: Path, graph: Graph, rows: Iterator[Array], operator: Operator, n_hops: int
+) -> str:
+    """Return the checksum of all that the hops depend on, to the bit."""
+    edges = edges_of(folder, (*STRUCTURE, "arcs"))
+    kernel = type(operator.kernel).__name__
+    about = (edges, graph.directed, operator.kind, kernel, n_hops, graph.n_features)
+    digest = hashlib.sha256(repr(about).encode())
+    for block in rows:
+        digest.update(block.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,3 +251,43 @@ def _equal(first: Found, second: Found) -> bool:
     return first.keys() == second.keys() and all(
         np.array_equal(first[name], second[name]) for name in first
     )
+
+
+# Rounds of the trees that compare the scales.
+N_ROUNDS = 50
+# Rows of which scales are compared: more say nothing new.
+MOST_ROWS = 5000
+
+
+def find_scale(prepared: Prepared, y: NDArray[np.float64], split: Split) -> TargetScale:
+    """Return the scale on which boosted trees best foretell the numbers of validation vertices.
+
+    They see features and neighbours' averages; where columns are too many for trees, a ridge
+    regression sees the features.
+    """
+    features = prepared.graph.features
+    assert features is not None
+    wide = features.shape[1] > MOST_AVERAGED
+    view = prepared if wide else prepared.seen_as(AVERAGES)
+    rows: Any = view.scaled()
+    train = split.train
+    if len(train) > MOST_ROWS:
+        train = np.sort(np.random.default_rng(0).permutation(train)[:MOST_ROWS])
+
+    def predict(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _simple_model(wide).fit(rows[train], t).predict(rows[split.val])
+
+    if not wide and sp.issparse(rows):
+        rows = rows.toarray()
+    chosen = choose_scale(y, train, split.val, predict)
+    return TargetScale.fit(y[split.train], chosen.name)
+
+
+def _simple_model(wide: bool) -> Any:
+    # Slow to import, and used once per fit.
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import Ridge
+
+    if wide:
+        return Ridge(alpha=1.0, solver="lsqr")
+    return HistGradientBoostingRegressor(max_iter=N_ROUNDS, early_stopping=False, random_state=0)

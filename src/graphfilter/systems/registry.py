@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
-from graphfilter.errors import ConfigError, check_name
-from graphfilter.systems.author_systems import AUTHOR_SYSTEMS
 from graphfilter.systems.committees import COMMITTEES
 from graphfilter.systems.filter_systems import FILTER_SYSTEMS
-from graphfilter.systems.later_systems import LATER_SYSTEMS
-from graphfilter.systems.peer_systems import PEER_SYSTEMS
 from graphfilter.systems.system import System
+from graphfilter.util.errors import ConfigError, check_name
+from graphfilter.util.plugins import SYSTEMS as PLUG_INS, load_plug_ins
 
 MARK = "@"
 
-SYSTEMS: dict[str, System] = {
-    system.name: system
-    for system in (
-        *COMMITTEES, *FILTER_SYSTEMS, *PEER_SYSTEMS, *LATER_SYSTEMS, *AUTHOR_SYSTEMS,
-    )
-}  # fmt: skip
+
+class Systems(Mapping[str, System]):
+    """Systems by name: ours, and those of installed packages, which are loaded when first needed.
+
+    A package adds systems by an entry point of the group ``graphfilter.systems``, which names a
+    sequence of them.
+    """
+
+    def __init__(self) -> None:
+        self._own = {system.name: system for system in (*COMMITTEES, *FILTER_SYSTEMS)}
+
+    @cached_property
+    def _all(self) -> dict[str, System]:
+        added = (system for found in load_plug_ins(PLUG_INS).values() for system in found)
+        return {system.name: system for system in added} | self._own
+
+    def __getitem__(self, name: str) -> System:
+        return self._own[name] if name in self._own else self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+SYSTEMS = Systems()
 
 
 def get_system(name: str) -> System:
@@ -32,7 +53,9 @@ def get_system(name: str) -> System:
     5e-05
     """
     known, marked, text = str(name).partition(MARK)
-    system = SYSTEMS[check_name("system", known, SYSTEMS)]
+    if known not in SYSTEMS:
+        check_name("system", known, SYSTEMS)
+    system = SYSTEMS[known]
     return system.with_(**_parse(system, text)) if marked else system
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError, GraphFilterError, check_name
 from graphfilter.splits import Split
 from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
 from graphfilter.tables.columns import Features
@@ -34,6 +33,7 @@ from graphfilter.tables.roles import (
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.tables.suggestions import say_unused, suggest
+from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -344,7 +344,7 @@ _SETTINGS = ("unlabelled", "allow_missing", "directed")
 def read_frames(
     vertices: Any, edges: Any, roles: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> GraphParts:
-    """Read what two frames say of a graph; see :meth:`graphfilter.graph.Graph.from_frames`."""
+    """Read what two frames say of a graph; see :meth:`graphfilter.data.graph.Graph.from_frames`."""
     rest = dict(options)
     columns: dict[str, Any] = {**roles}
     for name in _COLUMNS:

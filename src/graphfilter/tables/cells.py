@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError, did_you_mean
-from graphfilter.wording import listed_names
+from graphfilter.util.errors import DataFileError, did_you_mean
+from graphfilter.util.words import listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,15 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import check_name
 from graphfilter.tables import dates, words
 from graphfilter.tables.cells import as_mask, as_text, value_type
-from graphfilter.tables.numbers import (
-    DecimalSigns,
-    Numbers,
-    parse_numbers,
-)
-from graphfilter.wording import count, listed_names
+from graphfilter.tables.numbers import DecimalSigns, Numbers, parse_numbers
+from graphfilter.util.errors import check_name
+from graphfilter.util.words import count, listed_names
 
 # A float32 array (n, d) or a scipy csr_array of the same; scipy ships no types to say so with.
 Features = Any

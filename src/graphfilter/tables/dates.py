@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, DataFileError
 from graphfilter.tables.cells import as_text, numbered_words, value_type
 from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.util.errors import ConfigError, DataFileError
 
 # The spelling of the day, and a pattern that a word must hold: strptime takes 23 for the year 23.
 DAYS = {

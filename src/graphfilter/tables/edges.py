@@ -14,13 +14,13 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
 from graphfilter.tables.cells import WITHOUT_WIDTH, as_text, clean_ids, distinct, index_in, only_in
 from graphfilter.tables.dates import Times, parse_times
 from graphfilter.tables.numbers import guess_decimal, read_numbers
 from graphfilter.tables.roles import EdgeRoles, is_index
 from graphfilter.tables.source import TableSource, at_row, reading_table
-from graphfilter.wording import count
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.words import count
 
 if TYPE_CHECKING:
     import pyarrow as pa

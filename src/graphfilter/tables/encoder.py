@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError, DataFileError, GraphError, ModelFileError, check_name
 from graphfilter.tables import dates, words
 from graphfilter.tables.cells import (
     as_text,
@@ -53,7 +52,14 @@ from graphfilter.tables.numbers import (
 )
 from graphfilter.tables.source import reading_table
 from graphfilter.tables.words import find_blanks
-from graphfilter.wording import count, listed_names
+from graphfilter.util.errors import (
+    ConfigError,
+    DataFileError,
+    GraphError,
+    ModelFileError,
+    check_name,
+)
+from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

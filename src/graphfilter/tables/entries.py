@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
 from graphfilter.tables import dates, words
 from graphfilter.tables.cells import as_mask, as_text, index_in, is_usable, value_type
 from graphfilter.tables.columns import EncodedColumn, read_list
@@ -21,7 +20,8 @@ from graphfilter.tables.numbers import (
     read_numbers,
 )
 from graphfilter.tables.source import at_row
-from graphfilter.wording import count, listed_names
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.words import count, listed_names
 
 # The rows and values of the non-zeros, feature by feature, and how many each feature has.
 Entries = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError
-from graphfilter.storage import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.tables.source import HeldTable
 from graphfilter.tables.text_files import TextOptions
-from graphfilter.wording import count, listed_names
+from graphfilter.util.arrays import PARSE_ERRORS, reading
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import EDGE_BYTES, Budget
+from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

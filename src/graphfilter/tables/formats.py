@@ -12,13 +12,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError, GraphError
 from graphfilter.tables.cells import value_type
 from graphfilter.tables.excel_files import ExcelTable, excel_file
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.roles import Columns
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
+from graphfilter.util.errors import DataFileError, GraphError
 
 if TYPE_CHECKING:
     import pyarrow as pa

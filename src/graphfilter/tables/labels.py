@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.errors import DataFileError, GraphError
 from graphfilter.splits import Split
 from graphfilter.tables.cells import as_text, distinct, drop_nan, missing_column
 from graphfilter.tables.dates import parse_times
@@ -34,7 +33,8 @@ from graphfilter.tables.formats import open_table
 from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, not_a_number, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.words import read_truths
-from graphfilter.wording import count
+from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.words import count
 
 UNLABELLED = ("", "na", "n/a", "nan", "null", "none", "?", "-1", "-1.0")
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.errors import DataFileError
 from graphfilter.tables.cells import as_text, is_text, numbered_words, value_type
 from graphfilter.tables.source import at_row
+from graphfilter.util.errors import DataFileError
 
 # In a cell of numbers or dates these say that there is none; Excel's errors too.
 MISSING_WORDS = frozenset((

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import DataFileError
-from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.source import TableSource, check_width, reading_table
 from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import EDGE_BYTES, Budget
 
 if TYPE_CHECKING:
     import pyarrow as pa

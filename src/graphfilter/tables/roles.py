@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from graphfilter.errors import DataFileError
 from graphfilter.tables.cells import (
     all_differ,
     index_in,
@@ -25,6 +24,7 @@ from graphfilter.tables.cells import (
     value_type,
 )
 from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.util.errors import DataFileError
 
 ID_NAMES = ("id", "vertex", "vertex_id", "node", "node_id", "name")
 LABEL_NAMES = ("label", "class", "y", "category", "target", "klasse", "kategorie")

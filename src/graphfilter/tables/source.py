@@ -15,8 +15,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from graphfilter.errors import DataFileError, GraphError
 from graphfilter.tables.cells import as_ids, clean_ids
+from graphfilter.util.errors import DataFileError, GraphError
 
 if TYPE_CHECKING:
     import pyarrow as pa

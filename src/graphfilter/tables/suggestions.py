@@ -17,7 +17,7 @@ from graphfilter.tables.numbers import NUMBERS_PER_WORD, guess_decimal, parse_nu
 from graphfilter.tables.roles import EdgeRoles, is_index
 from graphfilter.tables.source import TableSource
 from graphfilter.tables.words import is_missing
-from graphfilter.wording import count, listed_names
+from graphfilter.util.words import count, listed_names
 
 _SAMPLE = 1000
 _MOST_ROWS = 1_000_000

@@ -30,10 +30,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.errors import ConfigError
-from graphfilter.storage import EDGE_BYTES, Budget
 from graphfilter.tables.source import TableSource, check_width, reading_table
-from graphfilter.wording import count
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.files import EDGE_BYTES, Budget
+from graphfilter.util.words import count
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,34 +4,19 @@
 returns one result per run.
 """
 
-from graphfilter.training.callbacks import (
-    SILENT as SILENT,
-    Callback,
-    LoggedProgress as LoggedProgress,
-    OnEpoch,
-    Progress,
-    callback_from as callback_from,
-    shared as shared,
-)
-from graphfilter.training.cohorts import multiplications as multiplications, runs_in_a_cohort
-from graphfilter.training.config import TrainConfig
-from graphfilter.training.loop import Training as Training, train
-from graphfilter.training.monitors import MONITORS, Monitor, roc_auc as roc_auc
-from graphfilter.training.request import TrainRequest as TrainRequest
-from graphfilter.training.run import (
-    ASKED as ASKED,
-    SUPERFLUOUS as SUPERFLUOUS,
-    FitResult,
-    Run,
-)
-from graphfilter.training.target_scale import SCALES, TargetScale, choose_scale as choose_scale
-from graphfilter.training.task import Task
+from graphfilter.training.callbacks import Callback, OnEpoch, Progress
+from graphfilter.training.loop import runs_in_a_cohort, train
+from graphfilter.training.monitors import MONITORS, Monitor
+from graphfilter.training.optimizer import TrainConfig
+from graphfilter.training.run import FitResult, Run
 from graphfilter.training.tasks import (
     CLASSIFICATION,
     MULTILABEL,
     REGRESSION,
+    SCALES,
     TASKS,
-    Classification as Classification,
+    TargetScale,
+    Task,
 )
 
 __all__ = [

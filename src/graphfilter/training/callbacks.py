@@ -19,9 +19,9 @@ from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from graphfilter.errors import ConfigError
-from graphfilter.runtime import current
 from graphfilter.training.run import Run
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.processes import current
 
 T = TypeVar("T")
 

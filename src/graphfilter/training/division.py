@@ -11,9 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.errors import ConfigError
-from graphfilter.models import DIVIDED, Columns, FilterNetwork, Network, column_part
-from graphfilter.runtime import Group, current
+from graphfilter.models import FilterNetwork, Network
+from graphfilter.models.columns import DIVIDED, column_part
+from graphfilter.models.layers import Columns
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.processes import Group, current
 
 # The tensors of Adam that have the shape of what is trained.
 _MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -1,31 +1,162 @@
-"""The one training loop: one run or many side by side, stopped early, resumable to the bit."""
+"""Cohorts: runs of one config that share tensors, as many as a cache holds.
+
+TrainRequest: the networks to be trained, and all that decides what becomes of them.
+
+The one training loop: one run or many side by side, stopped early, resumable to the bit.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphfilter.models import DIVIDED, HopNetwork, Network
+from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
+from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.runtime import Pace, compiled_threads, keep_freed_memory, threads_for
+from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.splits import Split
-from graphfilter.training.batch_epoch import BatchEpoch
 from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
-from graphfilter.training.checkpoint import Checkpoint
-from graphfilter.training.cohorts import cohorts_of, multiplications
-from graphfilter.training.config import TrainConfig
+from graphfilter.training.checkpoint import FORMAT, Checkpoint
 from graphfilter.training.division import Division, Next, divide
-from graphfilter.training.epoch import Epoch
-from graphfilter.training.optimizer import make_optimizer
-from graphfilter.training.request import TrainRequest
+from graphfilter.training.epoch import BatchEpoch, Epoch
+from graphfilter.training.optimizer import TrainConfig, make_optimizer
 from graphfilter.training.run import FitResult, Run
-from graphfilter.training.task import Task
-from graphfilter.training.tasks import CLASSIFICATION
+from graphfilter.training.tasks import CLASSIFICATION, Task
+from graphfilter.util.errors import ConfigError, GraphError
+from graphfilter.util.machine import Pace, compiled_threads, keep_freed_memory, threads_for
+
+# Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
+VERTICES_IN_CACHE = 4096
+
+
+def runs_in_a_cohort(operator: Operator) -> float:
+    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
+    True
+    """
+    if operator.device.type != "cpu":
+        return math.inf
+    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def multiplications(
+    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
+) -> int:
+    """Return the size of the largest product that torch computes, in sparse multiplications."""
+    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
+    width = max((min(weight.shape) for weight in weights), default=1)
+    if isinstance(first := models[0], HopNetwork):
+        return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
+    runs = int(min(runs_in_a_cohort(operator), len(models)))
+    if isinstance(first, NormedNetwork):
+        # Its layers are torch's products, each with a dozen passes over the rows.
+        columns = first.config.hidden_size
+        return runs * operator.n * first.n_parts * columns**2 // 4
+    # A dense product does sixteen multiplications at a time.
+    inputs = x.numel() // 16 if isinstance(x, Tensor) else 0
+    rows = operator.n * width // 16
+    if not (isinstance(first, SideBySide) and isinstance(operator.kernel, NativeKernel)):
+        # Not compiled as a whole. A row is read and written besides its entries.
+        rows = operator.kernel.matrix.n_entries + 4 * operator.n
+        inputs = inputs if isinstance(x, Tensor) else len(x.values)
+    return runs * width * max(rows, inputs)
+
+
+def cohorts_of(
+    members: list[int], models: Sequence[Network[Any]], operator: Operator
+) -> list[list[int]]:
+    """Divide runs into those that run side by side: networks of one config."""
+    by_config: dict[object, list[int]] = {}
+    for r in members:
+        network = models[r]
+        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
+    cohorts = []
+    for alike in by_config.values():
+        size = int(min(runs_in_a_cohort(operator), len(alike)))
+        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
+    return cohorts
+
+
+@dataclass(frozen=True, eq=False)
+class TrainRequest:
+    """Networks to be trained, each on its split and from its seed: see :func:`train`."""
+
+    models: Sequence[Network[Any]]
+    operator: Operator
+    x: Tensor | SparseFeatures
+    labels: Tensor
+    splits: Sequence[Split]
+    config: TrainConfig
+    seeds: Sequence[int]
+    class_weight: Tensor | None = None
+    task: Task = CLASSIFICATION
+
+    @property
+    def monitor(self) -> str:
+        """The score that chooses the best epoch."""
+        return self.task.resolve(self.config.monitor)
+
+    def check(self) -> None:
+        """Raise where there is nothing to learn from, or to choose the best epoch by."""
+        models, splits, seeds, labels = self.models, self.splits, self.seeds, self.labels
+        if not len(models) == len(splits) == len(seeds) >= 1:
+            raise ConfigError(
+                "there must be as many models as splits and seeds; "
+                f"got {len(models)}, {len(splits)} and {len(seeds)}."
+            )
+        for split in splits:
+            split.check(len(labels))
+            if not len(split.train):
+                raise GraphError("a split must have at least one training vertex; got none.")
+            for part in (split.train, split.val):
+                if not self.task.known(labels[torch.from_numpy(part.copy())]).all():
+                    raise GraphError("training and validation vertices must be labelled.")
+            validated = labels[torch.from_numpy(split.val.copy())]
+            self.task.check(self.monitor, validated, self.class_weight)
+
+    def fingerprint(self) -> str:
+        """Name the runs by all that decides their course: setting, first weights, graph, features.
+
+        Of a training that is resumed it must be the same.
+        """
+        operator, x = self.operator, self.x
+        digest = hashlib.blake2b(digest_size=16)
+        where = (operator.device.type, torch.__version__, FORMAT)
+        digest.update(repr((asdict(self.config), list(self.seeds), operator, where)).encode())
+        if self.task is not CLASSIFICATION:
+            digest.update(repr(self.task).encode())
+        for split in self.splits:
+            for part in (split.train, split.val):
+                digest.update(part.tobytes())
+        tensors = [*(t for matrix in operator.factors() for t in matrix.tensors()), self.labels]
+        tensors += x.tensors() if isinstance(x, SparseFeatures) else [x]
+        for tensor in tensors if self.class_weight is None else [*tensors, self.class_weight]:
+            digest.update(_content(tensor))
+        for model in self.models:
+            digest.update(repr(model.config).encode())
+            for value in model.state_dict().values():
+                digest.update(_content(value))
+        return digest.hexdigest()
+
+
+def _content(tensor: Tensor) -> memoryview | bytes:
+    """Return the bytes of a tensor, where they lie: a large graph is not copied to be hashed."""
+    if not tensor.numel():  # Its strides may be 0, which torch sees no bytes in.
+        return b""
+    return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
+
 
 # Seconds until the first checkpoint: a run that is killed early can be resumed, too.
 FIRST_CHECKPOINT = 1.0

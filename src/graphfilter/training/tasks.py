@@ -1,28 +1,384 @@
-"""The tasks: one class per vertex, any of several labels, numbers."""
+"""TargetScale: the scale on which a number is learned, and the way back to its own units.
+
+What is learned of a vertex: what a network's outputs mean, their loss and their scores.
+
+The network, its filter and the loop are the same for every task. Outputs of R runs are (m, R, C);
+losses and scores are computed inside what a GPU captures, and do not wait for the device.
+
+The tasks: one class per vertex, any of several labels, numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from graphfilter.errors import ConfigError, GraphError
-from graphfilter.metrics import (
+from graphfilter.training import monitors
+from graphfilter.training.monitors import Score
+from graphfilter.training.scores import (
     LABEL_METRICS,
     METRICS,
     NUMBER_METRICS,
+    Metric,
     looked_for,
     score,
     score_labels,
     score_numbers,
 )
-from graphfilter.training import monitors
-from graphfilter.training.task import Outputs, Task
+from graphfilter.util.errors import ConfigError, GraphError, check_name
+from graphfilter.util.words import number
+
+Array = NDArray[np.float64]
+
+SCALES = ("identity", "log", "rank")
+WORDS = {"identity": "as it is", "log": "as log(1 + y)", "rank": "by its rank"}
+# The rank of a number is kept by at most so many quantiles of the training vertices.
+MOST_QUANTILES = 1000
+# One vertex in a hundred may be anywhere: no single one decides between the scales.
+STRAY = 0.01
+# By how much the log-likelihood of another scale must be above that of the numbers as they are.
+MARGIN = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class TargetScale:
+    r"""How a number y is learned: :math:`t = (g(y) - \mu) / \sigma`.
+
+    g is the identity, :math:`\log(1 + y)`, or scikit-learn's ``QuantileTransformer`` to normal
+    quantiles. Means and deviations are of the training vertices. Answers are cut at
+    ``low`` and ``high``: see :func:`allowed_range`.
+
+    Attributes
+    ----------
+    name : {'identity', 'log', 'rank'}
+    mean, deviation : float
+    low, high : float
+    quantiles : array (q,)
+        Of the training vertices; empty of other scales than 'rank'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphfilter.training import TargetScale
+    >>> scale = TargetScale.fit(np.array([0.0, 9.0, 99.0]), "log")
+    >>> scale.undo(scale.transform(np.array([9.0]))).round(6).tolist()
+    [9.0]
+    """
+
+    name: str
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    quantiles: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @classmethod
+    def fit(cls, y: Array, name: str = "identity") -> TargetScale:
+        """Fit a scale to the numbers of the training vertices."""
+        check_name("scale", name, SCALES)
+        low, high = allowed_range(y)
+        kept = np.quantile(y, np.linspace(0, 1, min(MOST_QUANTILES, len(y))))
+        scale = cls(name, 0.0, 1.0, low, high, kept if name == "rank" else np.zeros(0))
+        t = scale._forward(y)
+        # A constant has no deviation: it is learned as it is.
+        deviation = float(t.std()) if np.ptp(t) > 0 else 1.0
+        return cls(name, float(t.mean()), deviation, low, high, scale.quantiles)
+
+    def transform(self, y: Array) -> Array:
+        """Return numbers as they are learned; NaN stays."""
+        return (self._forward(y) - self.mean) / self.deviation
+
+    def undo(self, t: Array) -> Array:
+        """Return what is learned in the units of the target, inside what the data allow."""
+        return np.clip(self._backward(t * self.deviation + self.mean), self.low, self.high)
+
+    def undo_bounds(self, t: Array) -> Array:
+        """Return the ends of intervals in the units of the target; they are not cut.
+
+        Positive targets stay positive. Beyond the ranks that were seen an end is the furthest that
+        is allowed.
+        """
+        g = t * self.deviation + self.mean
+        if self.name == "rank":
+            furthest = float(ndtri(1 - 0.5 / max(len(self.quantiles), 2)))
+            inside = self._backward(np.clip(g, -furthest, furthest))
+            return np.where(g > furthest, self.high, np.where(g < -furthest, self.low, inside))
+        with np.errstate(over="ignore"):
+            y = np.expm1(g) if self.name == "log" else g
+        return np.maximum(y, 0.0) if self.low >= 0 else y
+
+    def outside(self, t: Array) -> NDArray[np.bool_]:
+        """Return which answers :meth:`undo` cuts."""
+        y = self._backward(t * self.deviation + self.mean)
+        return (y < self.low) | (y > self.high)
+
+    @property
+    def words(self) -> str:
+        """The scale and the range in words."""
+        return (
+            f"learned {WORDS[self.name]}; predictions are kept between {number(self.low)} and "
+            f"{number(self.high)}"
+        )
+
+    def _forward(self, y: Array) -> Array:
+        if self.name == "log":
+            # Below 0 are only vertices that chose nothing: those of a test part.
+            return np.log1p(np.maximum(y, 0.0))
+        return self._ranks(y, inverse=False) if self.name == "rank" else y
+
+    def _backward(self, g: Array) -> Array:
+        if self.name == "log":
+            # Far above the range, where it is cut, without an overflow.
+            return np.expm1(np.minimum(g, np.log1p(max(self.high, 0.0)) + 1))
+        return self._ranks(g, inverse=True) if self.name == "rank" else g
+
+    def _ranks(self, values: Array, *, inverse: bool) -> Array:
+        from sklearn.preprocessing import QuantileTransformer  # Slow to import.
+
+        n = len(self.quantiles)
+        model = QuantileTransformer(n_quantiles=n, output_distribution="normal")
+        model.quantiles_, model.n_features_in_ = self.quantiles[:, None], 1
+        model.references_, model.n_quantiles_ = np.linspace(0, 1, n), n
+        column = np.ravel(values)[:, None]
+        if inverse:
+            return model.inverse_transform(column).reshape(np.shape(values))
+        # The extremes are at no rank that is more extreme than one of so many can be.
+        furthest = float(ndtri(1 - 0.5 / max(n, 2)))
+        return np.clip(model.transform(column), -furthest, furthest).reshape(np.shape(values))
+
+
+def allowed_range(y: Array) -> tuple[float, float]:
+    """Return the range of numbers widened by their deviation; positive ones stay positive.
+
+    >>> allowed_range(np.array([0.0, 4.0]))
+    (0.0, 6.0)
+    """
+    least, most, spread = float(y.min()), float(y.max()), float(y.std())
+    low = least - spread
+    if least > 0:  # Widened as a factor: by the deviation of the logarithms.
+        low = max(low, least * float(np.exp(-np.log(y).std())))
+    elif least == 0:
+        low = 0.0
+    return low, most + spread
+
+
+def choose_scale(
+    y: Array,
+    train: NDArray[np.int64],
+    val: NDArray[np.int64],
+    predict: Callable[[Array], Array],
+) -> TargetScale:
+    """Return the scale on which a simple model best foretells the validation vertices.
+
+    Parameters
+    ----------
+    y : array (n,)
+    train, val : int arrays
+    predict : callable
+        From the transformed numbers of the training vertices to those of the validation vertices.
+    """
+    plain = TargetScale.fit(y[train])
+    known = y[np.concatenate([train, val])]
+    if not len(val) or np.ptp(y[train]) == 0:
+        return plain
+    names = [name for name in SCALES if name != "log" or known.min() >= 0]
+    scales = {name: TargetScale.fit(y[train], name) for name in names}
+    found = {
+        name: log_likelihood(
+            scale, y[val], predict(scale.transform(y[train])), resolution(y[train])
+        )
+        for name, scale in scales.items()
+    }
+    best = max(found, key=lambda name: found[name])
+    return scales[best] if found[best] > found["identity"] + MARGIN else plain
+
+
+def resolution(y: Array) -> float:
+    """Return how finely numbers are told apart: half the usual gap, at least 1 % of the spread."""
+    gaps = np.diff(np.unique(y))
+    return max(0.5 * float(np.median(gaps)), 0.01 * float(y.std())) if len(gaps) else 1.0
+
+
+def log_likelihood(scale: TargetScale, y: Array, predicted: Array, width: float) -> float:
+    r"""Return the log-likelihood of numbers, each known up to ``width``, in their own units.
+
+    .. math:: \sum_i \log \frac{1}{2h} \Bigl[
+              \Phi\bigl(\tfrac{t(y_i + h) - \hat t_i}{s}\bigr)
+              - \Phi\bigl(\tfrac{t(y_i - h) - \hat t_i}{s}\bigr) \Bigr]
+
+    with s the root mean square of the errors. For small h this is the density on the scale times
+    the Jacobian t'; as a difference it is right for repeated values too, where ranks jump.
+    """
+    error = scale.transform(y) - predicted
+    spread = max(float(np.sqrt(np.square(error).mean())), 1e-9)
+    above, below = ((scale.transform(y + h) - predicted) / spread for h in (width, -width))
+    # On the side where the normal distribution has digits left.
+    sign = np.where(above + below > 0, -1.0, 1.0)
+    mass = np.abs(ndtr(sign * above) - ndtr(sign * below))
+    anywhere = 2 * width / max(scale.high - scale.low, 2 * width)
+    return float(np.log(((1 - STRAY) * mass + STRAY * anywhere) / (2 * width)).sum())
+
+
+Outputs = NDArray[np.float64]
+
+
+class Task(ABC):
+    """How outputs are compared with what is known of the vertices, and what is answered.
+
+    The methods on tensors are the training loop's; those on arrays are for whoever reads what was
+    trained: :meth:`decide`, :meth:`measure` and :meth:`columns`.
+
+    Attributes
+    ----------
+    name : str
+    one_class : bool
+        Whether a vertex has one class of several.
+    metrics : mapping
+        The scores of :meth:`measure`, and how each is written; the first is the one to judge by.
+    sections : tuple of str
+        Of a report, in its order.
+    score_name : str
+        The score that is recorded every epoch beside the loss; higher is better.
+    scores : mapping
+        Further scores that may be monitored.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.training.TASKS["multilabel"].score_name
+    'micro_f1'
+    """
+
+    name: ClassVar[str]
+    one_class: ClassVar[bool] = False
+    metrics: ClassVar[Mapping[str, Metric]]
+    sections: ClassVar[tuple[str, ...]]
+    score_name: ClassVar[str]
+    scores: ClassVar[Mapping[str, Score]] = {}
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Be pickled and copied as the one instance of this task."""
+        return self.name.upper()
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def known(self, targets: Tensor) -> Tensor:
+        """Return which vertices have a target: bool (n,)."""
+
+    @abstractmethod
+    def n_outputs(self, targets: Tensor) -> int:
+        """Return how many outputs a network must have for these targets, at least."""
+
+    @abstractmethod
+    def aligned(self, targets: Tensor, n_runs: int) -> Tensor:
+        """Return targets as :meth:`losses` and :meth:`score` take them, made once."""
+
+    @abstractmethod
+    def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
+        """Return the loss of each vertex: outputs (m, R, C) give (m, R)."""
+
+    @abstractmethod
+    def score(self, outputs: Tensor, aligned: Tensor, weights: Tensor) -> Tensor:
+        """Return the score of parts with these weights: (P, m, R) give (P, R), in float64."""
+
+    @abstractmethod
+    def constant(self, targets: Tensor, n_outputs: int, class_weight: Tensor | None) -> Tensor:
+        """Return the outputs (C,) of the best answer that is the same for every vertex."""
+
+    @abstractmethod
+    def answers(self, outputs: Tensor) -> Tensor:
+        """Return probabilities or values from outputs (..., C)."""
+
+    @abstractmethod
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        """Return the default predictions for outputs (n, C)."""
+
+    @abstractmethod
+    def measure(
+        self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
+    ) -> dict[str, Any]:
+        """Return the number of vertices and each of ``metrics`` that is defined on them."""
+
+    @abstractmethod
+    def columns(
+        self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of a table of answers, one row per vertex."""
+
+    def sought(self, train: Tensor) -> int:
+        """Return the class that is looked for; of no meaning but for two classes."""
+        return 1
+
+    @property
+    def monitors(self) -> tuple[str, ...]:
+        """What may choose the best weights."""
+        return (self.score_name, "loss", *self.scores)
+
+    def resolve(self, monitor: str) -> str:
+        """Return the monitored score: 'accuracy', the usual setting, is every task's own score."""
+        return self.score_name if monitor == "accuracy" else monitor
+
+    def curves(self, monitor: str) -> tuple[str, ...]:
+        """Return the names of what is recorded every epoch; the monitored score once.
+
+        >>> from graphfilter.training import CLASSIFICATION
+        >>> CLASSIFICATION.curves("roc_auc")
+        ('loss', 'train_accuracy', 'val_loss', 'val_accuracy', 'val_roc_auc')
+        """
+        usual = ("loss", f"train_{self.score_name}", "val_loss", f"val_{self.score_name}")
+        return (*usual, f"val_{monitor}") if monitor in self.scores else usual
+
+    def vertex_weights(self, targets: Tensor, class_weight: Tensor | None) -> Tensor:
+        """Return the weight of every vertex in loss and score: (n,)."""
+        return torch.ones(len(targets), device=targets.device)
+
+    def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
+        """Return the score of the best constant answer on the vertices it was learned from."""
+        answer = self.constant(train, self.n_outputs(train), class_weight)
+        weights = self.vertex_weights(train, class_weight)[None, :, None]
+        return float(self.score(answer.expand(len(train), 1, -1), self.aligned(train, 1), weights))
+
+    def monitored_chance(
+        self, monitor: str, train: Tensor, val: Tensor, class_weight: Tensor | None
+    ) -> float:
+        """Return the monitored score that the constant answer of ``train`` has on ``val``."""
+        if monitor not in self.scores or not len(val):
+            return math.inf
+        n_outputs = max(self.n_outputs(train), self.n_outputs(val))
+        answer = self.constant(train, n_outputs, class_weight).expand(len(val), 1, -1)
+        chosen = torch.ones(len(val), 1, dtype=torch.bool, device=val.device)
+        weight = all_weights(answer, class_weight)
+        positive = torch.tensor([self.sought(train)], device=val.device)
+        return float(self.scores[monitor](answer, val, chosen, weight, positive))
+
+    def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
+        """Raise where a monitored score is not one of this task, or not defined on ``val``."""
+        if monitor not in self.monitors:
+            raise ConfigError(
+                f"monitor must be one of {', '.join(self.monitors)} for {self.name}; "
+                f"got {monitor!r}."
+            )
+
+
+def all_weights(outputs: Tensor, class_weight: Tensor | None) -> Tensor:
+    """Return one weight per output (C,): those given, or ones."""
+    n_outputs = outputs.shape[-1]
+    if class_weight is None:
+        return torch.ones(n_outputs, device=outputs.device)
+    return class_weight[:n_outputs]
+
 
 # Between the labels of one vertex, in a table.
 SEPARATOR = ";"

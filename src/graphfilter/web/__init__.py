@@ -1,28 +1,10 @@
-"""Serving pages and requests from this machine: what the studio and the endpoint of a run share.
+"""The endpoint of a run: an HTTP server on this machine that scores vertices, JSON in and out.
 
-- :mod:`.server`: the socket, the thread that serves, the end by Ctrl-C or SIGTERM;
-- :mod:`.connections`: connections that send too slowly are closed;
-- :mod:`.requests`: who may ask, how much and how slowly a body may be sent, JSON in and out.
-
-It knows no graph and no model.
+- :mod:`.scorer`: the model and its graph, in memory once: predictions for known and new vertices;
+- :mod:`.asked`: what a request asks for, read from its JSON and checked;
+- :mod:`.columns`: the features of new vertices, as the model takes them;
+- :mod:`.limits`: how much may be asked, and the errors that a request can cause;
+- :mod:`.app`: the addresses;
+- :mod:`.openapi`, :mod:`.page`: their description, for programs and for people;
+- :mod:`.endpoint`: the socket, the token, the end.
 """
-
-from graphfilter.web.requests import (
-    HEADERS as HEADERS,
-    PATIENCE as PATIENCE,
-    BodySizeError as BodySizeError,
-    SlowBodyError as SlowBodyError,
-    as_json as as_json,
-    is_own_host as is_own_host,
-    is_right_token as is_right_token,
-    parse_json as parse_json,
-    read_body as read_body,
-    with_headers as with_headers,
-)
-from graphfilter.web.server import (
-    LOOPBACK as LOOPBACK,
-    Service as Service,
-    WebServer as WebServer,
-    listen as listen,
-    serve as serve,
-)

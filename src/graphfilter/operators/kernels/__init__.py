@@ -14,11 +14,3 @@ kernel              runs                                                     pre
 
 ``tests/contracts/test_kernel_contract.py`` checks all of them against dense float64 products.
 """
-
-from graphfilter.operators.kernels.choice import make_kernel as make_kernel
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix as FactoredMatrix
-from graphfilter.operators.kernels.gram_kernel import GramMatrix as GramMatrix
-from graphfilter.operators.kernels.product_kernel import (
-    ProductKernel as ProductKernel,
-    Step as Step,
-)

@@ -13,7 +13,7 @@ from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
-from graphfilter.runtime import meanwhile
+from graphfilter.util.machine import meanwhile
 
 
 def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> ProductKernel:

@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.graph import Graph, check_sparse, index_type
+from graphfilter.data.attributes import check_sparse
+from graphfilter.data.edges import index_type
+from graphfilter.data.graph import Graph
+from graphfilter.util.errors import GraphError
 
 _INDEX_TYPES = (torch.int32, torch.int64)
 # That are multiplied out at a time, in float64.

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.util.errors import GraphError
 
 
 @dataclass(frozen=True, eq=False)

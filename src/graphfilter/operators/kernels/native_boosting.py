@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.operators.kernels.native_layers import check_tensor
-from graphfilter.runtime import threads_worth
+from graphfilter.util.machine import threads_worth
 
 # As native_boosting.h has them: leaves of a tree, trees that grow at once, columns of a chunk, and
 # the bin of missing values.

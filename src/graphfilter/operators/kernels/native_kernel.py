@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
-from graphfilter.runtime import processor_caches, threads_worth
+from graphfilter.util.machine import processor_caches, threads_worth
 
 LIBRARY = Path(__file__).with_name("native.so")
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
 from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels.native_kernel import (
     LANES,
@@ -24,7 +23,8 @@ from graphfilter.operators.kernels.native_kernel import (
     native_library,
 )
 from graphfilter.operators.kernels.product_kernel import ProductKernel
-from graphfilter.runtime import threads_worth
+from graphfilter.util.errors import GraphError
+from graphfilter.util.machine import threads_worth
 
 # As in native_layers.h: the widest rows and most outputs of a head, and the most classes of a loss.
 WIDEST_ROW, MOST_OUTPUTS, MOST_CLASSES = 512, LANES, 256

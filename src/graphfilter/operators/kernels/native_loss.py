@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.operators.kernels.native_layers import MOST_CLASSES, check_tensor
+from graphfilter.util.errors import GraphError
 
 
 class CompiledLoss:

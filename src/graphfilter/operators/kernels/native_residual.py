@@ -15,7 +15,7 @@ from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels.native_kernel import LANES, NativeKernel, native_library
 from graphfilter.operators.kernels.native_layers import check_tensor
 from graphfilter.operators.kernels.product_kernel import ProductKernel
-from graphfilter.runtime import threads_worth
+from graphfilter.util.machine import threads_worth
 
 # As in native_residual.h.
 WIDEST_LAYER = 256

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.operators.kernels.native_layers import check_tensor
-from graphfilter.runtime import threads_worth
+from graphfilter.util.machine import threads_worth
 
 # Multiplications of a sparse product that take the time of one row down one tree.
 PER_TREE = 100
@@ -32,7 +32,7 @@ def takes_trees(columns: Tensor) -> bool:
 def tree_leaves(trees: Mapping[str, Tensor], columns: Tensor) -> Tensor:
     """Return the node of each tree at which each row ends.
 
-    The trees have passed :meth:`~graphfilter.models.tree_nodes.TreeNodes.check_state`, or were just
+    The trees have passed :meth:`~graphfilter.models.forest.TreeNodes.check_state`, or were just
     grown: every path ends, and no node asks for a column that is not there.
 
     Shapes

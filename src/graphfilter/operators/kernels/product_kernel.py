@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from graphfilter.errors import GraphError
-from graphfilter.runtime import blocks
+from graphfilter.util.errors import GraphError
+from graphfilter.util.machine import blocks
 
 
 class Step(NamedTuple):

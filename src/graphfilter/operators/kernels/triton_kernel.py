@@ -15,7 +15,7 @@ from triton.runtime import cache, driver
 from graphfilter.operators.kernels import triton_programs
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums
-from graphfilter.runtime import meanwhile
+from graphfilter.util.machine import meanwhile
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
 _programs: Any = triton_programs

@@ -1,0 +1,344 @@
+"""Graphs from two tables, and new rows of tables joined to a graph that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from graphfilter.data.edge_attributes import EdgeKinds
+from graphfilter.data.edges import index_type
+from graphfilter.data.graph import Graph
+from graphfilter.tables.build import GraphParts, read_parts
+from graphfilter.tables.columns import Features
+from graphfilter.tables.edges import Elsewhere
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.formats import open_pair
+from graphfilter.tables.roles import Columns
+from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.errors import GraphError
+from graphfilter.util.words import count
+
+
+def read_tables(
+    edges: str | PathLike[str] | Any,
+    vertices: str | PathLike[str] | Any,
+    *,
+    columns: Columns | None = None,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    unlabelled: Sequence[str] | None = None,
+    directed: bool = False,
+    text: TextOptions | None = None,
+    remedy: str | None = None,
+) -> tuple[Graph, TableEncoder]:
+    """Read a graph from a table of edges and a table of vertices.
+
+    Parameters
+    ----------
+    edges, vertices : path or DataFrame
+        .csv, .tsv, .txt (each also .gz), .xlsx or .parquet; or a DataFrame, as
+        :meth:`Graph.from_frames` takes. How text files are written is found out and said in the
+        notes. Ids are strings: '007' is not '7'. An edge file without a header is known by a
+        vertex id standing where the header should be.
+    columns : Columns, optional
+    allow_missing : bool
+        Leave out edges to vertices that are not in the table instead of raising.
+    encoder : TableEncoder, optional
+        Encode the features as this one does (for new vertices of a trained model).
+    unlabelled : sequence of str, optional
+        The spellings of a label that mean *unlabelled*, whatever their case.
+    directed : bool
+        Keep which way the edges go: from source to target.
+    text : TextOptions, optional
+        Delimiter, encoding and decimal sign of text files, where they should not be found out.
+    remedy : str, optional
+        What an error about an edge to an unknown vertex advises.
+
+    Returns
+    -------
+    graph : Graph
+        Vertex names are the ids, in the order of the file. A label that is empty, NA, NaN, null,
+        None, ? or -1 is unlabelled, and the notes count those; :mod:`graphfilter.tables.labels`
+        has the whole rule. A split column gives one split.
+    encoder : TableEncoder
+        The one given, or the one fitted to ``vertices``.
+
+    Raises
+    ------
+    GraphFilterError
+        Its ``__notes__`` say what was found and guessed before.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> people = {"name": ["Ann", "Bob", "Eve"], "age": [31, 45, 28], "team": ["a", "b", ""]}
+    >>> calls = {"from": ["Ann", "Bob"], "to": ["Bob", "Eve"]}
+    >>> columns = gf.data.Columns(id="name", label="team")
+    >>> graph, encoder = gf.read_tables(calls, people, columns=columns)
+    >>> graph.n_vertices, graph.n_edges, graph.labels.tolist()
+    (3, 2, [0, 1, -1])
+    """
+    columns = columns or Columns()
+    parts = read_parts(
+        *open_pair(edges, vertices, columns, text), columns,
+        allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
+        elsewhere=None if remedy is None else Elsewhere(remedy=remedy),
+    )  # fmt: skip
+    return Graph.from_parts(parts), parts.encoder
+
+
+_OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A known graph with the rows of new tables.
+
+    Attributes
+    ----------
+    graph : Graph
+        The known vertices in their order, then the new ones. Labels are those of the new rows.
+    rows : int array
+        Which vertex each row of the new table is.
+    n_updated : int
+        Rows whose id was known: their features are those of the new table.
+    notes : tuple of str
+        What was found and guessed in the tables.
+    """
+
+    graph: Graph
+    rows: NDArray[np.int64]
+    n_updated: int
+    notes: tuple[str, ...]
+
+    def describe(self, known: Graph, title: str) -> str:
+        """Say in one sentence what was joined to which graph."""
+        added = [count(len(self.rows) - self.n_updated, "new vertex", "new vertices")]
+        if self.n_updated:
+            added.append(f"{self.n_updated:,} known with the features given")
+        added.append(count(self.graph.n_edges - known.n_edges, "new edge"))
+        size = f"{count(known.n_vertices, 'vertex', 'vertices')}, {count(known.n_edges, 'edge')}"
+        return f"{title} ({size}), with {', '.join(added)}"
+
+
+def join_tables(
+    known: Graph,
+    edges: Any,
+    vertices: Any,
+    *,
+    title: str,
+    columns: Columns | None = None,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    text: TextOptions | None = None,
+) -> Joined:
+    """Read tables of new rows, whose edges may name known vertices, and join both.
+
+    A row with the id of a known vertex replaces its features; an edge that is known is an earlier
+    row of it: the two weigh their sum, the larger or the last, as the tables are merged.
+    Arguments as in :func:`~graphfilter.data.from_tables.read_tables`; ``title`` names the known graph in
+    errors, and ``edges`` may be None.
+    """
+    columns = columns or Columns()
+    ids = [str(name) for name in known.vertex_names or range(known.n_vertices)]
+    nothing = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
+    if edges is None:
+        columns = replace(columns, **dict.fromkeys(_OF_EDGES))
+    tables = open_pair(nothing if edges is None else edges, vertices, columns, text)
+    parts = read_parts(
+        *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=known.directed,
+        elsewhere=Elsewhere(ids, title),
+    )  # fmt: skip
+    if edges is None:
+        # What is said of a table that nobody gave.
+        own = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
+        parts = replace(parts, notes=(*own, "no table of edges: new vertices have no neighbours."))
+    return join_parts(known, ids, parts)
+
+
+def join_parts(known: Graph, ids: list[str], parts: GraphParts) -> Joined:
+    """Join what tables say to a graph whose vertices have these ids."""
+    place = {name: i for i, name in enumerate(ids)}
+    own = [str(name) for name in parts.vertex_names]
+    is_new = np.array([name not in place for name in own])
+    new = [name for name, novel in zip(own, is_new, strict=True) if novel]
+    place |= {name: len(ids) + i for i, name in enumerate(new)}
+    rows = np.array([place[name] for name in own], dtype=np.int64)
+    numbers = np.array([place[name] for name in (*own, *parts.others)], dtype=np.int64)
+    features = parts.features if parts.features is not None else np.zeros((len(own), 0))
+    updated = _updated(known.features, rows[~is_new], features[np.flatnonzero(~is_new)])
+    base = replace(known, features=updated, vertex_names=tuple(ids), labels=None)
+    grown = grow(
+        base, features[np.flatnonzero(is_new)], numbers[parts.pairs], weights=parts.weights,
+        kinds=None if parts.kinds is None else parts.kinds.tolist(), vertex_names=new,
+        merge=parts.merge,
+    )  # fmt: skip
+    if parts.labels is not None:
+        labels = np.full(grown.n_vertices, -1, dtype=np.int64)
+        labels[rows] = parts.labels
+        grown = replace(grown, labels=labels, classes=parts.classes)
+    return Joined(grown, rows, int((~is_new).sum()), parts.notes)
+
+
+def _updated(old: Features, rows: NDArray[np.int64], new: Features) -> Features:
+    """Return features with other ones in some rows."""
+    if not len(rows) or old is None:
+        return old
+    if not sp.issparse(old):
+        made = np.array(old)
+        made[rows] = new.toarray() if sp.issparse(new) else new
+        return made
+    keep = np.ones(old.shape[0], dtype=np.float32)
+    keep[rows] = 0
+    entries = sp.csr_array(new).tocoo()
+    moved = sp.coo_array((entries.data, (rows[entries.row], entries.col)), shape=old.shape)
+    made = sp.csr_array(sp.diags_array(keep) @ old + moved.tocsr()).astype(np.float32)
+    made.eliminate_zeros()
+    made.sort_indices()
+    return made
+
+
+Array = NDArray[Any]
+
+# What an edge weighs that is known and comes again.
+_MERGED: Mapping[str, Callable[[Array, Array], Array]] = {
+    "larger": np.maximum,
+    "max": np.maximum,
+    "last": lambda old, new: np.where(new > 0, new, old),
+    "sum": np.add,
+    "mean": np.add,
+}
+
+
+def grow(
+    graph: Graph,
+    features: Features,
+    edges: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    kinds: Sequence[str] | None = None,
+    vertex_names: Sequence[Any] | None = None,
+    merge: str = "larger",
+) -> Graph:
+    """Return a graph with more vertices after its own, unlabelled, and more edges.
+
+    Parameters
+    ----------
+    graph : Graph
+        With features. Fixed splits, labels and the numbers of its vertices stay; the times of its
+        edges do not.
+    features : array or csr_array (m, d)
+        Of the new vertices, whose numbers begin at ``graph.n_vertices``.
+    edges : array (k, 2)
+        Numbers of vertices, new or not.
+    weights, kinds : sequences (k,), optional
+        Where the edges of the graph have weights or types; without them, edges have weight 1.
+    vertex_names : sequence (m,), optional
+        Where the vertices of the graph have names.
+    merge : {'larger', 'sum', 'max', 'last', 'mean'}
+        What rows of one edge weigh together, as in :meth:`Graph.from_edges`; an edge of the graph
+        is an earlier row, of unknown direction. The mean with another row is not known.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([[0, 1]], features=np.eye(2))
+    >>> grow(path, np.array([[1.0, 1.0]]), [[2, 1]]).edges.tolist()
+    [[0, 1], [1, 2]]
+    """
+    n, m = graph.n_vertices, features.shape[0]
+    if graph.features is None or graph.n_features != features.shape[1]:
+        raise GraphError(
+            f"new vertices must have the {graph.n_features} features of the others; got "
+            f"{features.shape[1]}."
+        )
+    if (graph.vertex_names is None) != (vertex_names is None):
+        raise GraphError("new vertices must have names where the others do, and only there.")
+    known = () if graph.kinds is None else graph.kinds.names
+    if unknown := sorted(set(kinds or ()) - set(known)):
+        raise GraphError(
+            "the type of an edge must be one of the graph's "
+            f"({', '.join(known) or 'it has none'}); got {unknown[0]!r}."
+        )
+    if known and kinds is None and np.size(edges):
+        raise GraphError(f"edges must have one of the types {', '.join(known)}; got none.")
+    added = Graph.from_edges(
+        edges, n + m, weights=weights, directed=graph.directed, kinds=kinds if known else None,
+        merge=merge,
+    )  # fmt: skip
+    if graph.weights is None and added.weights is not None and (added.weights != 1).any():
+        raise GraphError("new edges must have weight 1: the edges of this graph have no weights.")
+    return replace(
+        graph,
+        **_joined_links(graph, added, merge),
+        features=_stacked(graph.features, features),
+        labels=None if graph.labels is None else np.append(graph.labels, np.full(m, -1)),
+        vertex_names=None
+        if graph.vertex_names is None
+        else (*graph.vertex_names, *(vertex_names or ())),
+        history=None,
+    )
+
+
+def _joined_links(known: Graph, added: Graph, merge: str) -> dict[str, Any]:
+    """Return the edges of two graphs; the vertices of the first are the first of the second."""
+    n = added.n_vertices
+    old, new = _entries(known, n), _entries(added, n)
+    every = np.union1d(old, new)
+    weighted = known.weights is not None
+    if weighted and merge == "mean" and (twice := len(old) + len(new) - len(every)):
+        raise GraphError(
+            f"{count(twice // 2, 'new edge')} is already in the graph, with the mean weight of "
+            "rows that are not stored, so it cannot be updated. Give the whole graph instead."
+        )
+    places = np.searchsorted(every, old), np.searchsorted(every, new)
+
+    def together(first: Array | None, second: Array | None) -> NDArray[np.float32]:
+        spread = np.zeros((2, len(every)))
+        for row, place, values in zip(spread, places, (first, second), strict=True):
+            row[place] = 1.0 if values is None else values
+        # Without weights an edge counts once.
+        return _MERGED[merge if weighted else "max"](*spread).astype(np.float32)
+
+    kinds = None
+    if known.kinds is not None:
+        kinds = _joined_kinds(known.kinds, added.kinds, together, len(new))
+    return {
+        "indptr": np.searchsorted(every, np.arange(n + 1) * n).astype(index_type(len(every))),
+        "indices": (every % n).astype(index_type(n)),
+        "weights": together(known.weights, added.weights) if weighted else None,
+        "arcs": None if known.arcs is None else together(known.arcs, added.arcs),
+        "kinds": kinds,
+    }
+
+
+def _joined_kinds(
+    known: EdgeKinds, added: EdgeKinds | None, together: Callable[..., Array], n_added: int
+) -> EdgeKinds:
+    own = {} if added is None else dict(zip(added.names, added.values, strict=True))
+    nothing = np.zeros(n_added)
+    rows = [
+        together(values, own.get(name, nothing))
+        for name, values in zip(known.names, known.values, strict=True)
+    ]
+    return EdgeKinds(known.names, np.stack(rows))
+
+
+def _entries(graph: Graph, n: int) -> NDArray[np.int64]:
+    """Return one number per stored entry, in order."""
+    rows = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), np.diff(graph.indptr))
+    return rows * n + graph.indices
+
+
+def _stacked(known: Features, added: Features) -> Features:
+    """Return rows of features below others, sparse where those are."""
+    if sp.issparse(known):
+        return sp.csr_array(sp.vstack([known, added], format="csr", dtype=np.float32))
+    dense = added.toarray() if hasattr(added, "toarray") else added
+    return np.vstack([known, np.asarray(dense, dtype=np.float32)])

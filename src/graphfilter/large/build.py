@@ -1,0 +1,411 @@
+"""What building a store will take, from the sizes of its files and their first rows.
+
+From tables of any size to a store, in stages: one that is done is not done again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+from graphfilter.data.store import (
+    BUILD_FOLDER,
+    FORMAT,
+    Header,
+    StoredArray,
+    check_folder,
+    map_names,
+    replacing,
+    write_header,
+)
+from graphfilter.data.structure import say_arcs
+from graphfilter.large.edges import EdgeFacts, PairFacts, list_ends, number_ends, sort_pairs
+from graphfilter.large.ids import LEAST_MEMORY, check_engine
+from graphfilter.large.vertices import (
+    ColumnsOnDisk,
+    Report,
+    VertexFacts,
+    encode_features,
+    spill_table,
+    understand_vertices,
+)
+from graphfilter.tables.build import telling
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.formats import check_not_same, open_table
+from graphfilter.tables.parquet_files import ParquetTable
+from graphfilter.tables.roles import Columns, choose_merge
+from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
+from graphfilter.util.files import make_folder
+from graphfilter.util.records import convert, read_checked_json, write_checked_json
+from graphfilter.util.words import say_bytes
+from graphfilter.version import __version__
+
+_HEAD_BYTES = 1 << 20
+# Per edge, and more with a weight: its number; both directions of it while they are sorted, as
+# DuckDB spills them (22 bytes were measured for a billion edges); its two entries.
+_PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = (8, 12), (24, 36), (8, 16)
+# Per vertex: where its row and its id begin, and its label.
+_VERTEX_BYTES = 24
+# Per vertex, the largest column with what is made of it, and the number of neighbours.
+_COLUMN_BYTES = 52
+
+
+@dataclass(frozen=True)
+class BuildNeeds:
+    """An estimate of what a build takes.
+
+    Attributes
+    ----------
+    n_edges, n_vertices : int
+        Rows of the two tables.
+    store_bytes, scratch_bytes : int
+        On disk: what stays, and what is needed meanwhile besides.
+    free_bytes : int
+        On the disk that the store is built on.
+    memory_bytes : int
+        The least that a build should be given.
+    """
+
+    n_edges: int
+    n_vertices: int
+    store_bytes: int
+    scratch_bytes: int
+    free_bytes: int
+    memory_bytes: int
+
+    def sentences(self, memory: int) -> list[str]:
+        """Say what will be needed; ``memory`` is what the build may take."""
+        sizes = f"About {self.n_edges:,} edges"
+        if self.n_vertices:
+            sizes += f" and {self.n_vertices:,} vertices"
+        lines = [
+            f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, and "
+            f"{say_bytes(self.scratch_bytes)} more while it is built; "
+            f"{say_bytes(self.free_bytes)} are free.",
+            f"The build takes up to {say_bytes(memory)} of memory.",
+        ]
+        if memory < self.memory_bytes:
+            lines[1] += f" {say_bytes(self.memory_bytes)} would be safer for one column at a time."
+        return lines
+
+    def check(self, folder: Path) -> None:
+        """Raise where the disk is too small."""
+        needed = self.store_bytes + self.scratch_bytes
+        if needed > self.free_bytes:
+            raise DataFileError(
+                folder,
+                f"building needs about {say_bytes(needed)} of disk, of which "
+                f"{say_bytes(self.store_bytes)} remain; {say_bytes(self.free_bytes)} are free. "
+                "Free some space, or give a folder on another disk.",
+            )
+
+
+def estimate_build(edges: TableSource, vertices: TableSource | None, folder: Path) -> BuildNeeds:
+    """Estimate what a build takes; reads the beginning of each table."""
+    n_edges, _ = _count_rows(edges)
+    n_vertices, row_bytes = (n_edges // 10, 16) if vertices is None else _count_rows(vertices)
+    table_bytes = n_vertices * row_bytes
+    # Another column than the two ends may be a weight.
+    weighted = len(edges.names) > 2
+    structure = _ENTRY_BYTES[weighted] * n_edges + _VERTEX_BYTES * n_vertices
+    where = next(p for p in (folder, *folder.resolve().parents) if p.exists())
+    return BuildNeeds(
+        n_edges,
+        n_vertices,
+        structure + table_bytes,
+        (_PAIR_BYTES[weighted] + _SORT_BYTES[weighted]) * n_edges + 3 * table_bytes,
+        shutil.disk_usage(where).free,
+        (1 << 29) + _COLUMN_BYTES * n_vertices,
+    )
+
+
+def _count_rows(table: TableSource) -> tuple[int, int]:
+    """Estimate the rows of a file, and the bytes of each as text."""
+    path = Path(table)
+    if path.suffix.lower() == ".parquet":
+        from pyarrow import parquet
+
+        with reading_table(path):
+            found = parquet.read_metadata(path)
+        return found.num_rows, 8 * max(1, found.num_columns)
+    with path.open("rb") as file:
+        packed = path.suffix.lower() == ".gz"
+        stream = gzip.GzipFile(fileobj=file) if packed else file
+        head = stream.read(_HEAD_BYTES)
+        # How far the file itself was read, which is less where it is packed.
+        read = file.tell() if packed else len(head)
+    n_lines = max(1, head.count(b"\n"))
+    return path.stat().st_size * n_lines // max(1, read), len(head) // n_lines
+
+
+ASKED_FILE = "asked.json"
+T = TypeVar("T", VertexFacts, "FeatureFacts", PairFacts, EdgeFacts)
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """The features on disk."""
+
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def build_store(
+    edges: str | PathLike[str],
+    vertices: str | PathLike[str] | None,
+    path: str | PathLike[str],
+    *,
+    columns: Columns | None = None,
+    allow_missing: bool = False,
+    encoder: TableEncoder | None = None,
+    text: TextOptions | None = None,
+    memory: int = 4 << 30,
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> Header:
+    """Build a graph store from a table of edges and a table of vertices of any size.
+
+    The graph is the one that :func:`~graphfilter.data.read_tables` would make. Vertices are
+    numbered in the order of their table. Memory is needed for one column of it at a time, for 8 to
+    12 bytes per id, and for DuckDB, which sorts on disk.
+
+    A build that was stopped goes on after its last finished stage when it is asked for again.
+
+    Parameters
+    ----------
+    edges : path
+        .csv, .tsv, .txt (each also .gz, in UTF-8) or .parquet.
+    vertices : path or None
+        None makes vertices of the ids that the edges name, sorted as text.
+    path : path
+        The folder for the store.
+    columns, allow_missing, encoder, text
+        As :func:`~graphfilter.data.read_tables` takes them; edge types are not supported.
+    memory : int
+        Bytes that the build may take.
+    overwrite : bool
+        Replace the store in the folder.
+    report : callable, optional
+        Called with what is done, how far it is and how far it will go.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> columns = gf.data.Columns(label="kind")
+    >>> made = gf.data.build_store(  # doctest: +SKIP
+    ...     "edges.csv", "vertices.csv", "kinds", columns=columns, memory=4 << 30
+    ... )
+    >>> graph = gf.open_store("kinds")  # doctest: +SKIP
+    """
+    check_engine()
+    columns, report = columns or Columns(), report or (lambda what, done, total: None)
+    _check_asked(columns, memory)
+    folder = check_folder(Path(path), overwrite)
+    check_not_same(edges, vertices, columns)
+    edge_table, vertex_table = open_tables(edges, vertices, text)
+    tables = (
+        edge_table.cleaning(columns.clean_ids),
+        (None if vertex_table is None else vertex_table.cleaning(columns.clean_ids)),
+    )
+    needs = estimate_build(*tables, folder)
+    needs.check(folder)
+    with building(folder, overwrite) as scratch:
+        asked = _hash_asked(tables, columns, allow_missing, encoder)
+        kept = Kept(scratch, asked)
+        build = _Build(folder, scratch, *tables, columns, encoder, memory, report, kept, needs)
+        header = build.run(allow_missing)
+        write_header(folder, header)
+    return header
+
+
+@contextmanager
+def building(folder: Path, overwrite: bool) -> Generator[Path]:
+    """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
+    with replacing(folder, overwrite):
+        scratch = folder / BUILD_FOLDER
+        make_folder(scratch)
+        yield scratch
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def open_tables(
+    edges: str | PathLike[str], vertices: str | PathLike[str] | None, text: TextOptions | None
+) -> tuple[TableSource, TableSource | None]:
+    """Open the tables of a build; each must be one that can be read piece by piece."""
+    tables = [open_table(Path(path), text) for path in (edges, vertices) if path is not None]
+    for table in tables:
+        if not table.in_pieces:
+            raise DataFileError(
+                table,
+                "must be Parquet, or text in UTF-8, to be read piece by piece; it is not. Convert "
+                "it, or fit without a store.",
+            )
+    return tables[0], tables[1] if len(tables) > 1 else None
+
+
+@dataclass(eq=False)
+class _Build:
+    """One build: what it was asked for, and the stages."""
+
+    _folder: Path
+    _scratch: Path
+    _edges: TableSource
+    _vertices: TableSource | None
+    _columns: Columns
+    _encoder: TableEncoder | None
+    _memory: int
+    _report: Report
+    _kept: Kept
+    _needs: BuildNeeds
+    _notes: list[str] = field(default_factory=list)
+
+    def run(self, allow_missing: bool) -> Header:
+        with telling(self._notes):
+            return self._run(allow_missing)
+
+    def _run(self, allow_missing: bool) -> Header:
+        vertices, table = self._open_vertices()
+        facts = self._kept.once("vertices", VertexFacts, lambda: understand_vertices(
+            table, vertices, self._edges, self._columns, self._encoder, self._folder, self._notes,
+            self._report,
+        ))  # fmt: skip
+        encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
+        features = self._kept.once("features", FeatureFacts, lambda: FeatureFacts(*encode_features(
+            table, encoder, vertices, self._folder, self._scratch, self._report,
+        )))  # fmt: skip
+        pairs = self._kept.once("pairs", PairFacts, lambda: number_ends(
+            self._edges, facts.edge_roles, vertices, map_names(self._folder, facts.arrays),
+            facts.roles["id"], self._scratch, allow_missing=allow_missing, report=self._report,
+            n_rows=self._needs.n_edges, keep_rows=self._columns.merge == "last",
+        ))  # fmt: skip
+        edges = self._kept.once("edges", EdgeFacts, lambda: sort_pairs(
+            pairs, facts.n_vertices, self._scratch, self._folder, directed=self._columns.directed,
+            memory=self._memory, report=self._report,
+            merge=choose_merge(self._columns, facts.edge_roles.weight),
+        ))  # fmt: skip
+        return self._describe(facts, features, pairs, edges, encoder, vertices)
+
+    def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
+        """Return the vertices as a source, for messages, and as columns on disk."""
+        source, spilled = self._vertices, self._scratch / "vertices.parquet"
+        done = spilled.is_file()
+        if source is None:
+            if not done:
+                list_ends(
+                    self._edges,
+                    self._columns,
+                    spilled,
+                    self._memory,
+                    self._report,
+                    self._needs.n_edges,
+                )
+            source = ParquetTable(spilled, TextOptions())
+            return source, ColumnsOnDisk(spilled, source)
+        path = spilled
+        if not done:
+            path = spill_table(source, spilled, self._report, self._needs.n_vertices)
+        return source, ColumnsOnDisk(path, source)
+
+    def _describe(
+        self,
+        facts: VertexFacts,
+        features: FeatureFacts,
+        pairs: PairFacts,
+        edges: EdgeFacts,
+        encoder: TableEncoder,
+        vertices: TableSource,
+    ) -> Header:
+        notes = [*facts.notes, *(features.notes if self._encoder is not None else ())]
+        notes += pairs.notes
+        if self._columns.directed:
+            notes.append(say_arcs(edges.n_arcs, edges.n_entries // 2))
+        roles, ends = dict(facts.roles), facts.edge_roles
+        if ends.header:
+            roles |= {"source": ends.source, "target": ends.target}
+            roles |= {"weight": ends.weight} if ends.weight else {}
+        if not encoder.roles:
+            encoder = dataclasses.replace(encoder, roles=tuple(roles.items()))
+        names = list(encoder.feature_names) if encoder.columns else None
+        name = (self._vertices or self._edges).name.split(".")[0]
+        return Header(
+            FORMAT, __version__, name, facts.n_vertices, edges.n_entries,
+            {**edges.arrays, **facts.arrays, **features.arrays}, len(names or ()), names,
+            classes=list(facts.classes), classes_type="object" if "label" in roles else "int64",
+            split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
+            notes=[*notes, *edges.notes], encoder=encoder.to_dict(), columns=asdict(self._columns),
+        )  # fmt: skip
+
+
+class Kept:
+    """The stages of a build that are done, a file each; those of another build are removed.
+
+    ``asked`` is a hash of what was asked for, and of which files.
+    """
+
+    def __init__(self, scratch: Path, asked: str) -> None:
+        self._scratch = scratch
+        with suppress(ModelFileError):
+            if read_checked_json(scratch / ASKED_FILE) == {"asked": asked}:
+                return
+        for left in scratch.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        write_checked_json(scratch / ASKED_FILE, {"asked": asked})
+
+    def once(self, stage: str, kind: type[T], make: Callable[[], T]) -> T:
+        """Return what a stage gives; it is made unless that was done before."""
+        file = self._scratch / f"{stage}.json"
+        with suppress(ModelFileError, TypeError):
+            return convert(kind, read_checked_json(file))
+        found = make()
+        write_checked_json(file, asdict(found))
+        return found
+
+
+def _check_asked(columns: Columns, memory: int) -> None:
+    if columns.edge_kind is not None:
+        raise ConfigError(
+            "a store built from tables does not keep edge types; leave out `edge_kind`, or read "
+            "the graph in memory and write it with write_store."
+        )
+    if columns.edge_time is not None:
+        raise ConfigError(
+            "a store does not keep the times of edges; leave out `edge_time`. To train on "
+            "earlier edges, build a store of those, and one of all to predict (docs/scale.md)."
+        )
+    if memory < LEAST_MEMORY:
+        least = say_bytes(LEAST_MEMORY)
+        raise ConfigError(
+            f"building a store needs at least {least} of memory; got {say_bytes(memory)}."
+        )
+
+
+def _hash_asked(
+    tables: tuple[TableSource, TableSource | None],
+    columns: Columns,
+    allow_missing: bool,
+    encoder: TableEncoder | None,
+) -> str:
+    """Return a hash of what the build depends on: files by their size and time of change."""
+    files = []
+    for table in tables:
+        if table is not None:
+            found = Path(table).stat()
+            files.append(
+                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.found]
+            )
+    content = [
+        FORMAT, __version__, files, asdict(columns), allow_missing,
+        None if encoder is None else encoder.to_dict(),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

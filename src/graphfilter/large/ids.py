@@ -1,0 +1,207 @@
+"""DuckDB, which sorts what does not fit in memory; it sees no file of the user's.
+
+Tables are read by this package's own readers and handed over as Arrow batches, so that a store
+holds what the graph in memory would, and no name of a file or column is ever part of a query.
+
+Numbers of ids, found in memory that does not depend on how long the ids or the tables are.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.store import StoredNames
+from graphfilter.tables.cells import hash_text
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError, GraphFilterError
+from graphfilter.util.machine import blocks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The engine's share of a build's memory; the rest is for the pieces of tables in flight.
+ENGINE_SHARE = 0.6
+LEAST_MEMORY = 512 << 20
+ROWS_AT_ONCE = 1 << 20
+
+
+def check_engine() -> None:
+    """Raise where DuckDB is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("duckdb") is None:
+        raise ConfigError(
+            "building a graph store needs the package duckdb, which is not installed. Install "
+            "it: pip install 'graphfilter[scale]'"
+        )
+
+
+@contextmanager
+def open_engine(folder: Path, memory: int) -> Generator[Engine]:
+    """Yield an engine that spills to ``folder`` beyond its share of ``memory`` bytes."""
+    import duckdb
+
+    spill = folder / "spill"
+    # What a killed process left there is of no use to anybody.
+    shutil.rmtree(spill, ignore_errors=True)
+    settings: dict[str, Any] = {
+        "memory_limit": f"{int(memory * ENGINE_SHARE) >> 20}MiB",
+        "temp_directory": str(spill),
+        # Nothing is fetched, and no other file is opened.
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "preserve_insertion_order": "false",
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        connection.execute("SET enable_progress_bar = false")
+        # After the spill folder was set, which counts as outside.
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield Engine(connection)
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        # What DuckDB says where a signal stopped it.
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        text = " ".join(str(error).split())[:200]
+        raise DataFileError(
+            folder,
+            f"DuckDB stopped ({text}). Give more `memory` or free disk space, and run the same "
+            "command again: finished steps are kept.",
+        ) from None
+    finally:
+        connection.close()
+
+
+class Engine:
+    """Runs queries over streams of Arrow batches."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._failed: GraphFilterError | KeyboardInterrupt | None = None
+
+    def add_stream(self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """Let one query read batches by this name, as they come."""
+        import pyarrow as pa
+
+        def watched() -> Iterator[pa.RecordBatch]:
+            try:
+                yield from batches
+            except (GraphFilterError, KeyboardInterrupt) as error:
+                # DuckDB would say it in its own words.
+                self._failed = error
+                raise
+
+        self._connection.register(name, pa.RecordBatchReader.from_batches(schema, watched()))
+
+    def query(self, text: str) -> Iterator[pa.RecordBatch]:
+        """Yield what a query gives, piece by piece."""
+        import duckdb
+
+        try:
+            yield from self._connection.sql(text).to_arrow_reader(ROWS_AT_ONCE)
+        except (duckdb.Error, OSError, ValueError):
+            if self._failed is not None:
+                raise self._failed from None
+            raise
+
+
+MOST_VERTICES = 1 << 31
+# Ids that are hashed together; what is made of them on the way stays near the processor.
+_AT_ONCE = 1 << 18
+
+
+class IdIndex:
+    """Finds the numbers of ids, in 8 to 12 bytes of memory per id.
+
+    Each id has a key of 64 bits: above, the first bits of its hash; below, its number. Keys are
+    sorted, and a table says where those with the same first bits begin, one or two keys on
+    average. A hash only proposes a number: the text of that id, which stays on disk, decides, so
+    that ids with equal hashes are told apart and unknown ids are found to be so.
+
+    Parameters
+    ----------
+    names : StoredNames
+        The ids, by number.
+    """
+
+    def __init__(self, names: StoredNames, at_once: int = _AT_ONCE) -> None:
+        n, self._at_once = len(names), at_once
+        if n >= MOST_VERTICES:
+            raise GraphError(f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {n:,}.")
+        self.names, self._text = names, names.as_arrow()
+        self._low = np.uint64(n.bit_length())
+        # The last key belongs to no id: searches end there.
+        self._keys = np.full(n + 1, ~np.uint64(0))
+        for rows in blocks(n, at_once):
+            numbers = np.arange(rows.start, rows.stop, dtype=np.uint64)
+            hashes = hash_text(self._text.slice(rows.start, len(numbers)))
+            self._keys[rows] = hashes >> self._low << self._low | numbers
+        self._keys.sort()
+        n_bits = max(1, n.bit_length() - 1)
+        self._shift = np.uint64(64 - n_bits)
+        self._starts = np.empty(1 << n_bits, dtype=np.int32)
+        for rows in blocks(1 << n_bits, at_once):
+            first = np.arange(rows.start, rows.stop, dtype=np.uint64)
+            self._starts[rows] = np.searchsorted(self._keys, first << self._shift)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def find(self, text: Any) -> NDArray[np.int64]:
+        """Return the number of each id of an Arrow array of strings, -1 for an unknown one."""
+        hashes = hash_text(text)
+        at = self._starts[(hashes >> self._shift).astype(np.int64)].astype(np.int64)
+        least = hashes >> self._low << self._low
+        behind = np.flatnonzero(self._keys[at] < least)
+        while len(behind):
+            at[behind] += 1
+            behind = behind[self._keys[at[behind]] < least[behind]]
+        found = np.full(len(text), -1, dtype=np.int64)
+        rows = np.arange(len(text))
+        while len(rows):
+            # Further from its hash than any number is a key of another hash.
+            numbers = self._keys[at[rows]] - least[rows]
+            near = numbers < len(self)
+            rows, numbers = rows[near], numbers[near].astype(np.int64)
+            equal = self._are(numbers, text, rows)
+            found[rows[equal]] = numbers[equal]
+            rows = rows[~equal]
+            at[rows] += 1
+        return found
+
+    def first_repeated(self) -> tuple[int, int] | None:
+        """Return the first number whose id an earlier one has too, and that one."""
+        suspects, numbers = [np.empty(0, np.uint64)], ~(~np.uint64(0) << self._low)
+        for rows in blocks(len(self) - 1, self._at_once):
+            keys = self._keys[rows.start : rows.stop + 1]
+            same = np.flatnonzero(keys[1:] >> self._low == keys[:-1] >> self._low)
+            suspects += [keys[same] & numbers, keys[same + 1] & numbers]
+        seen: dict[str, int] = {}
+        for number in np.unique(np.concatenate(suspects)).tolist():
+            earlier = seen.setdefault(self.names[number], number)
+            if earlier != number:
+                return number, earlier
+        return None
+
+    def _are(
+        self, numbers: NDArray[np.int64], text: Any, rows: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return whether each of these numbers has the id that stands in its row of a text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        asked = text if len(rows) == len(text) else text.take(pa.array(rows))
+        own = self._text.take(pa.array(numbers))
+        equal = pc.call_function("equal", [asked.cast(pa.large_string()), own])
+        return equal.to_numpy(zero_copy_only=False)

@@ -1,0 +1,333 @@
+"""The table of vertices, understood column by column as a table in memory is.
+
+Features on disk: encoded a column at a time, then put together a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphfilter.data.edges import index_type
+from graphfilter.data.store import (
+    StoredArray,
+    map_array,
+    map_names,
+    write_array,
+    write_text,
+    writing_array,
+)
+from graphfilter.large.ids import IdIndex
+from graphfilter.tables.build import (
+    VertexColumns,
+    check_named,
+    check_rows,
+    read_attributes,
+    repeated_id,
+)
+from graphfilter.tables.cells import only_in
+from graphfilter.tables.columns import EncodedColumn
+from graphfilter.tables.edges import note_near_ids
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.entries import encode_column
+from graphfilter.tables.labels import UNLABELLED
+from graphfilter.tables.roles import Columns, EdgeRoles, choose_edge_roles
+from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.suggestions import say_unused
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import atomic_file
+from graphfilter.util.machine import blocks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CELLS_AT_ONCE = 1 << 21
+Report = Callable[[str, int, int], None]
+
+
+class ColumnsOnDisk:
+    """A Parquet file that is used as an Arrow table is, but read a few columns at a time."""
+
+    def __init__(self, path: Path, source: TableSource, names: list[str] | None = None) -> None:
+        from pyarrow import parquet
+
+        self._path, self._source = path, source
+        with reading_table(source):
+            self.num_rows: int = parquet.read_metadata(path).num_rows
+        self.column_names = source.usable_names if names is None else names
+        self._places = {name: i for i, name in enumerate(self.column_names)}
+        self._held: dict[str, pa.ChunkedArray] = {}
+
+    @property
+    def at_once(self) -> int:
+        """How many columns are held in memory together."""
+        return max(1, _CELLS_AT_ONCE // max(1, self.num_rows))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        from pyarrow import parquet
+
+        if name not in self._held:
+            first = self._places[name] // self.at_once * self.at_once
+            names = self.column_names[first : first + self.at_once]
+            self.release()
+            with reading_table(self._source):
+                # The user's own file is read through its reader, which checks it.
+                own = self._path == Path(self._source)
+                if own:
+                    read = self._source.read(names)
+                else:
+                    with parquet.ParquetFile(self._path) as file:
+                        read = file.read(columns=names)
+            self._held = dict(zip(read.column_names, read.columns, strict=True))
+        return self._held[name]
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self.column(name)
+
+    def release(self) -> None:
+        """Give up the columns that are held, and what Arrow kept of earlier ones."""
+        import pyarrow as pa
+
+        self._held = {}
+        pa.default_memory_pool().release_unused()
+
+    def select(self, names: list[str]) -> ColumnsOnDisk:
+        return ColumnsOnDisk(self._path, self._source, names)
+
+
+@dataclass(frozen=True)
+class VertexFacts:
+    """What the vertices' stage found out: kept on disk, so that a build can resume after it."""
+
+    n_vertices: int = 0
+    roles: dict[str, str] = field(default_factory=dict)
+    edge_roles: EdgeRoles = field(default_factory=lambda: EdgeRoles("", ""))
+    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    classes: list[str] = field(default_factory=list)
+    split_sizes: list[list[int]] = field(default_factory=list)
+    encoder: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) -> Path:
+    """Write a text table as Parquet, where columns can be read alone; return where it is."""
+    from pyarrow import parquet
+
+    if source.name.lower().endswith(".parquet"):
+        return Path(source)
+    names = source.usable_names
+    done, writer = 0, None
+    with atomic_file(path) as temporary:
+        for batch in source.read_batches(names, True):
+            writer = writer or parquet.ParquetWriter(temporary, batch.schema, compression="lz4")
+            writer.write_batch(batch)
+            done += len(batch)
+            report("reading vertices", done, max(done, n_rows))
+        check_rows(done, source)
+        if writer is not None:
+            writer.close()
+    return path
+
+
+def understand_vertices(
+    table: ColumnsOnDisk,
+    vertices: TableSource,
+    edges: TableSource,
+    columns: Columns,
+    encoder: TableEncoder | None,
+    folder: Path,
+    notes: list[str],
+    report: Report,
+) -> VertexFacts:
+    """Settle roles, ids, labels and encoding; write ids, labels and split to ``folder``.
+
+    The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
+    """
+    report("understanding columns", 0, 1)
+    notes += [*vertices.found, *edges.found]
+    own = VertexColumns(vertices, edges, columns, encoder)
+    own.settle(table, notes)
+    roles, remembered = own.roles, own.remembered
+    with reading_table(vertices):
+        ids = vertices.as_ids(table.column(roles["id"]))
+    n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
+    notes += note_near_ids(ids, vertices)
+    edge_roles, found_notes = choose_edge_roles(
+        edges, vertices, _seen_in(ids, edges), columns, remembered
+    )  # fmt: skip
+    not_kept = ("edge_time", "edge_kind")
+    notes += (
+        found_notes
+        if remembered
+        else [*found_notes, *say_unused(edges, edge_roles, without=not_kept)]
+    )
+    # Other columns need the memory.
+    del ids
+    unlabelled = columns.unlabelled or UNLABELLED
+    found = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
+    if "labels" in found:
+        arrays["labels"] = write_array(folder / "labels.bin", found["labels"])
+    splits = found.get("splits", ())
+    for part in ("train", "val", "test"):
+        if splits:
+            arrays[f"split_{part}"] = write_array(
+                folder / f"split_{part}.bin", getattr(splits[0], part)
+            )
+    table.release()
+    if encoder is None:
+        encoder = own.fit_encoder(table, notes)
+    sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
+    classes = found["classes"].tolist() if "classes" in found else []
+    return VertexFacts(
+        n_vertices, roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
+    )
+
+
+def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:
+    """Write the ids, and check that every vertex has one of its own."""
+    check_rows(len(ids), source)
+    check_named(ids, source)
+    arrays = write_text(folder, ids)
+    repeated = IdIndex(map_names(folder, arrays)).first_repeated()
+    if repeated is not None:
+        row, first = repeated
+        raise repeated_id(source, row, first, ids[row].as_py())
+    return arrays
+
+
+def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
+    """Return the ids that the beginning of the edges names: as good as all to guess columns by."""
+    import pyarrow as pa
+
+    with reading_table(edges):
+        sample = edges.peek()
+    words = [pa.array(edges.names[:2], pa.string())]
+    for column in sample.columns:
+        if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+            continue
+        words += edges.as_ids(column).chunks
+    seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
+    return only_in(ids, seen)
+
+
+_CELLS_AT_ONCE_features = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """The features of some columns of the table, in CSR form on disk."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+    width: int
+
+    def rows(self, start: int, stop: int) -> sp.csr_array:
+        first, last = int(self.indptr[start]), int(self.indptr[stop])
+        indptr = self.indptr[start : stop + 1] - first
+        own = (self.values[first:last], self.indices[first:last], indptr)
+        return sp.csr_array(own, shape=(stop - start, self.width))
+
+
+def encode_features(
+    table: ColumnsOnDisk,
+    encoder: TableEncoder,
+    vertices: TableSource,
+    folder: Path,
+    scratch: Path,
+    report: Report,
+) -> tuple[dict[str, StoredArray], list[str]]:
+    """Write the features as :meth:`TableEncoder.encode` would make them; return also its notes."""
+    columns: list[_Encoded] = []
+    notes: list[str] = []
+    kinds = table.column(encoder.vertex_kind) if encoder.vertex_kind else None
+    for first in range(0, len(encoder.columns), table.at_once):
+        report("encoding columns", first, len(encoder.columns))
+        together = []
+        for how in encoder.columns[first : first + table.at_once]:
+            matrix, note = _encode(table, how, vertices, kinds)
+            together.append(matrix)
+            notes += [note] if note else []
+        table.release()
+        columns.append(_keep(_join(together), scratch / f"columns{first}"))
+    if not columns:
+        return {}, notes
+    n_cells = table.num_rows * sum(column.width for column in columns)
+    n_values = sum(len(column.values) for column in columns)
+    # The rule by which a table in memory is kept dense.
+    write = _write_dense if 4 * n_values >= n_cells else _write_sparse
+    return write(folder, columns, table.num_rows, report), notes
+
+
+def _encode(
+    table: ColumnsOnDisk, how: EncodedColumn, vertices: TableSource, kinds: Any
+) -> tuple[sp.csc_array, str]:
+    (index, data, counts), note = encode_column(table.column(how.name), how, vertices, kinds)
+    if not np.isfinite(data).all():
+        problem = f"column {how.name!r} must hold finite numbers; one is infinite"
+        raise DataFileError(vertices, f"{problem}. Fix it, or leave it out: `drop={(how.name,)}`.")
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return sp.csc_array((data, index, indptr), shape=(table.num_rows, len(counts))), note
+
+
+def _join(columns: list[sp.csc_array]) -> sp.csr_array:
+    """Put columns side by side; they are given up as they are taken, for their memory."""
+    joined = columns.pop() if len(columns) == 1 else sp.hstack(columns, format="csc")
+    columns.clear()
+    return sp.csr_array(joined.tocsr())
+
+
+def _keep(matrix: sp.csr_array, path: Path) -> _Encoded:
+    parts = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+    mapped: list[Any] = []
+    for part, kind in parts.items():
+        file = path.with_name(f"{path.name}_{part}.bin")
+        mapped.append(map_array(path.parent, write_array(file, getattr(matrix, part), kind)))
+    return _Encoded(*mapped, width=matrix.shape[1])
+
+
+def _blocks(columns: list[_Encoded], n_rows: int, report: Report) -> Iterator[sp.csr_array]:
+    """Put the columns side by side, a block of rows at a time."""
+    for at in blocks(n_rows, _CELLS_AT_ONCE_features // sum(column.width for column in columns)):
+        parts = [column.rows(at.start, at.stop) for column in columns]
+        yield sp.csr_array(sp.hstack(parts, format="csr"))
+        report("writing features", at.stop, n_rows)
+
+
+def _write_dense(
+    folder: Path, columns: list[_Encoded], n_rows: int, report: Report
+) -> dict[str, StoredArray]:
+    width = sum(column.width for column in columns)
+    with writing_array(folder / "features.bin", np.float32, (width,)) as writer:
+        for block in _blocks(columns, n_rows, report):
+            writer.append(block.toarray())
+    return {"features": writer.result}
+
+
+def _write_sparse(
+    folder: Path, columns: list[_Encoded], n_rows: int, report: Report
+) -> dict[str, StoredArray]:
+    n_values = sum(len(column.values) for column in columns)
+    width = sum(column.width for column in columns)
+    # As scipy numbers the entries of a table in memory, so that the bits are the same.
+    parts = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(width + 1, np.int64)
+    empty = sp.csc_array(parts, shape=(n_rows, width)).tocsr()
+    index = np.promote_types(empty.indices.dtype, index_type(n_values))
+    with (
+        writing_array(folder / "features_indptr.bin", index) as indptr,
+        writing_array(folder / "features_indices.bin", index) as indices,
+        writing_array(folder / "features_values.bin", np.float32) as values,
+    ):
+        indptr.append(np.zeros(1, dtype=index))
+        for block in _blocks(columns, n_rows, report):
+            indptr.append(values.n_rows + block.indptr[1:].astype(np.int64))
+            indices.append(block.indices)
+            values.append(block.data)
+    written = {"indptr": indptr, "indices": indices, "values": values}
+    return {f"features_{part}": writer.result for part, writer in written.items()}

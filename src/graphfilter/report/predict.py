@@ -1,0 +1,402 @@
+"""Predicting a graph with a run: outputs, the part of each vertex in the run, coverage, scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.conformal import check_coverage, fewest_for
+from graphfilter.estimators.member_answers import ALL, MemberAnswers, Rows
+from graphfilter.estimators.promises import check_promise
+from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.targets import Target
+from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.models.views import Known
+from graphfilter.report.prediction_page import PredictionPage, write_prediction
+from graphfilter.report.run_page import describe_size
+from graphfilter.runs.calibration import promise_columns, with_answers
+from graphfilter.runs.drift import Drift, find_drift
+from graphfilter.runs.fit import answers_of
+from graphfilter.runs.loading import NEW, UNKNOWN, RunDescription, parts_in_run
+from graphfilter.runs.plan import with_features
+from graphfilter.runs.reference import Reference
+from graphfilter.runs.tables import prediction_columns, write_rows
+from graphfilter.training import REGRESSION
+from graphfilter.util.errors import ChangedVerticesWarning, GraphError
+from graphfilter.util.machine import blocks
+from graphfilter.util.words import count, listed, listed_names, number
+from graphfilter.version import __version__
+
+
+def predict_graph(
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    only: NDArray[np.int64] | None = None,
+    known: Known | None = None,
+) -> NDArray[np.float64]:
+    """Return the outputs of the model of a run for another graph (n, C): probabilities, or numbers.
+
+    ``only`` are the vertices to answer for; all unless given. ``known`` are those that were there
+    in the fit; found by their ids unless given.
+    """
+    target = as_fitted(estimator, run, graph)
+    return estimator.answers(graph=target, only=only, known=known)
+
+
+def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> Graph:
+    """Return a graph with features as the model was fitted with, or raise."""
+    if not run.vertex_features:
+        if with_features(graph)[0].checksum() != run.data_checksum:
+            raise GraphError(
+                "this model was fitted without vertex features, on the identity of each "
+                "vertex: it can predict only the graph it was fitted on."
+            )
+        graph, _ = with_features(graph)
+    if graph.features is None:
+        raise GraphError("the vertices have no features, but the model was fitted with some.")
+    if graph.n_features != estimator.n_features_in_:
+        raise GraphError(
+            f"the model was fitted on {estimator.n_features_in_} features; "
+            f"this graph has {graph.n_features}."
+        )
+    return graph
+
+
+# Vertices whose probabilities are in memory together.
+GROUP = 1 << 15
+
+EXCHANGEABLE = (
+    "Coverage is guaranteed only for vertices that are exchangeable with the validation "
+    "vertices of the fit, not for those of another type, time or origin."
+)
+PART_TITLES = {
+    NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
+    "unlabelled": "unlabelled in the run", "unused": "not used by the run", UNKNOWN: UNKNOWN,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Predictions of the model of a run for the vertices of a graph.
+
+    Probabilities are computed from the members' outputs for some vertices at a time.
+
+    Attributes
+    ----------
+    graph : Graph
+        The vertices that are asked for.
+    estimator : VertexEstimator
+    run : RunDescription
+    whole : Graph
+        The graph they are predicted on, with features as the model takes them.
+    rows : int array (n,)
+        Where they are in it.
+    member_outputs : MemberAnswers
+        Of that graph.
+    every_answer : array (N,) or (N, C)
+        Of all its vertices: class numbers, labels of 0 and 1, or numbers.
+    parts : text array (n,)
+        What each vertex was in the run: see :func:`~graphfilter.runs.parts_in_run`.
+    coverage : float or None
+        Of sets or intervals, where there are some.
+    packed_sets : uint8 array (n, ...), optional
+        A bit per class.
+    intervals : array (n, T, 2), optional
+    """
+
+    graph: Graph
+    estimator: VertexEstimator
+    run: RunDescription
+    whole: Graph
+    rows: NDArray[np.int64]
+    member_outputs: MemberAnswers
+    every_answer: NDArray[Any]
+    parts: NDArray[np.str_]
+    coverage: float | None = None
+    packed_sets: NDArray[np.uint8] | None = None
+    intervals: NDArray[np.float64] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes, the labels, or what the numbers are called."""
+        return [str(name) for name in self.estimator.target_names_]
+
+    @property
+    def answers(self) -> NDArray[Any]:
+        """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
+        return self.every_answer[self.rows]
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Which vertices the model has not learned from: neither trained nor validated on."""
+        return ~np.isin(self.parts, ("train", "val"))
+
+    def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
+        """Return the outputs for some of the vertices (m, C)."""
+        return self.member_outputs.outputs(self.rows[rows])
+
+    def sets(self, rows: Rows = ALL) -> NDArray[np.bool_] | None:
+        """Return the sets of some of the vertices (m, C), where there are some."""
+        if self.packed_sets is None:
+            return None
+        return np.unpackbits(self.packed_sets[rows], axis=1, count=len(self.names)).astype(bool)
+
+    def drift(self, reference: Reference) -> Drift:
+        """Compare the vertices that are new to the run with its own; all, where none is new."""
+        new = self.rows[self.parts == NEW]
+        return find_drift(
+            reference, self.whole, self.estimator.task_, self.names, self.member_outputs.outputs,
+            self.every_answer, new if len(new) else self.rows, are_new=bool(len(new)),
+            seed=self.run.seed,
+        )  # fmt: skip
+
+    def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
+        """Write a row per vertex as CSV or Parquet."""
+
+        def columns(rows: slice) -> dict[str, Any]:
+            promised = {}
+            if self.coverage is not None:
+                ends = None if self.intervals is None else self.intervals[rows]
+                promised = promise_columns(self.names, self.sets(rows), ends)
+            return prediction_columns(
+                self.estimator.task_, self.names, self.outputs(rows),
+                self.every_answer[self.rows[rows]], self.parts[rows], promised,
+            )  # fmt: skip
+
+        write_rows(path, self.graph, columns, excel_safe=excel_safe)
+
+    def count_parts(self) -> dict[str, int]:
+        """Count the vertices by what they were in the run, in words."""
+        words, counts = np.unique(self.parts, return_counts=True)
+        n = {str(word): int(k) for word, k in zip(words, counts, strict=True)}
+        return {title: n[word] for word, title in PART_TITLES.items() if word in n}
+
+    def describe_parts(self) -> str:
+        """Say how many vertices were predicted, and what they were in the run."""
+        found = self.count_parts()
+        text = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
+        if PART_TITLES[UNKNOWN] in found:
+            return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
+        if found.keys() == {PART_TITLES[NEW]}:
+            return f"{text}, all new to the run."
+        return f"{text}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
+
+    def describe_recognised(self) -> list[str]:
+        """Say which vertices the model knows by their ids, where it can make use of that."""
+        return self.estimator.describe_recognised(self.whole)
+
+    def describe_promise(self) -> list[str]:
+        """Say how large sets or intervals are, and of which vertices the promise is."""
+        if self.coverage is None:
+            return []
+        share, unseen, on = f"{self.coverage:.3g}", self.unseen, " on unseen vertices"
+        if not unseen.any() or UNKNOWN in self.parts:
+            unseen, on = np.ones_like(unseen), ""
+        if self.intervals is not None:
+            width = float(np.median(np.diff(self.intervals[unseen, 0], axis=1)))
+            sentences = [
+                f"Intervals with coverage {share} have a median width of {number(width)}{on}."
+            ]
+        else:
+            assert self.packed_sets is not None
+            size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
+            of = "classes" if self.estimator.task_.one_class else "labels"
+            sentences = [
+                f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."
+            ]
+        n = check_promise(self.estimator.promise_).n_vertices
+        if n < fewest_for(self.coverage):
+            sentences.append(
+                f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this "
+                f"coverage, which needs {fewest_for(self.coverage)}: every set or interval holds "
+                "everything."
+            )
+        return [*sentences, EXCHANGEABLE]
+
+
+def predict_run(
+    folder: str | Path,
+    estimator: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    coverage: float | None = None,
+    rows: NDArray[np.int64] | None = None,
+    scratch: Path | None = None,
+) -> Prediction:
+    """Predict the vertices of a graph with the model of a run.
+
+    Parameters
+    ----------
+    coverage : float, optional
+        Of sets or intervals; where None, that of the fit if it had one.
+    rows : int array, optional
+        The vertices that are asked for; all otherwise.
+    scratch : Path, optional
+        A folder for the members' outputs, where they are large.
+    """
+    target = as_fitted(estimator, run, graph)
+    asked = graph if rows is None else graph.subgraph(rows)
+    rows = np.arange(graph.n_vertices) if rows is None else rows
+    coverage = run.coverage if coverage is None else check_coverage(coverage)
+    if coverage is not None:
+        check_promise(estimator.promise_)
+    with warnings.catch_warnings():
+        # Told by describe_recognised.
+        warnings.simplefilter("ignore", ChangedVerticesWarning)
+        member_outputs = estimator.ask(target, scratch)
+    # Only now: what each vertex was takes memory too.
+    parts = parts_in_run(folder, asked)
+    every = _every_answer(estimator, run, member_outputs, graph.n_vertices)
+    made = Prediction(asked, estimator, run, target, rows, member_outputs, every, parts, coverage)
+    if coverage is None:
+        return made
+    groups = [rows[some] for some in blocks(len(rows), GROUP)]
+    if isinstance(estimator, VertexRegressor):
+        ends = [member_outputs.intervals(own, coverage) for own in groups]
+        return replace(made, intervals=np.concatenate(ends))
+    packed = [
+        np.packbits(with_answers(member_outputs.sets(own, coverage), every[own]), axis=1)
+        for own in groups
+    ]
+    return replace(made, packed_sets=np.concatenate(packed))
+
+
+def _every_answer(
+    estimator: VertexEstimator, run: RunDescription, member_outputs: MemberAnswers, n: int
+) -> NDArray[Any]:
+    """Return what is answered of every vertex: class numbers in few bytes, bits of labels."""
+    task, names = estimator.task_, [str(name) for name in estimator.target_names_]
+    kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
+    found = [
+        answers_of(task, member_outputs.outputs(rows), names, run.decision).astype(kind)
+        for rows in blocks(n, GROUP)
+    ]
+    return np.concatenate(found)
+
+
+# What the model has learned from, and what chose its epochs and weights.
+TRAIN, VAL = "train", "val"
+
+
+def describe_answers(prediction: Prediction, target: Target | None = None) -> list[str]:
+    """Compare answers with what a graph, or a ``target``, knows; none where nothing is known.
+
+    A graph that grew since the run was made holds vertices the run was trained or validated on.
+    The model knows them, so they are counted apart.
+    """
+    graph, task, parts = prediction.graph, prediction.estimator.task_, prediction.parts
+    answers = prediction.answers
+    if not task.one_class:
+        return [] if target is None else _say_scores(prediction, answers, target)
+    if graph.labels is None or not (graph.labels >= 0).any():
+        return []
+    known = graph.labels >= 0
+    truth = np.array([str(name) for name in graph.classes], dtype=object)[graph.labels[known]]
+    names = np.array(prediction.names, dtype=object)
+    right = names[answers[known]] == truth
+    return [*_say_accuracy(right, parts[known]), *_say_new_classes(truth, names)]
+
+
+def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
+    task, known = prediction.estimator.task_, target.codes >= 0
+    new = np.flatnonzero(known & prediction.unseen)
+    if not len(new):
+        if not known.any():
+            return []
+        return [
+            "All vertices with a known value were used for training or validation: none is "
+            "left to score."
+        ]
+    assert target.values is not None
+    scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
+    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not used for training"
+    shown = list(task.metrics.items())[:2]
+    told = [
+        f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
+        for key, metric in shown
+        if key in scores
+    ]
+    return [f"On the {where}: {', '.join(told)}."]
+
+
+def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str]:
+    others = ~np.isin(parts, (TRAIN, VAL))
+
+    def of(*words: str) -> list[str]:
+        return [
+            f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
+            for part in words
+            if (n := int((parts == part).sum()))
+        ]
+
+    known = of(TRAIN, VAL)
+    if not others.any():
+        labelled = count(len(right), "labelled vertex was", "labelled vertices were")
+        return [
+            f"The {labelled} used for training or validation: no other label is left to "
+            "measure accuracy on."
+        ]
+    labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
+    where = f"{labelled} not used for training" if known else labelled
+    # Vertices that are new, beside others: those are what the model is asked for.
+    beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *known]
+    beside = f" ({', '.join(beside)})" if beside else ""
+    return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
+
+
+def _say_new_classes(truth: NDArray[Any], names: NDArray[Any]) -> list[str]:
+    counts = Counter(word for word in truth.tolist() if word not in set(names.tolist()))
+    if not counts:
+        return []
+    classes = [name for name, _ in counts.most_common()]
+    many = count(len(classes), "class was", "classes were")
+    n = count(counts.total(), "vertex", "vertices")
+    return [f"{many} never seen in training ({listed_names(classes)}): {n} cannot be right."]
+
+
+def write_prediction_report(
+    path: str | PathLike[str],
+    prediction: Prediction,
+    drift: Drift | None,
+    *,
+    folder: str | Path,
+    out: str | Path,
+    used: str,
+    known: list[str],
+) -> None:
+    """Write the page of a prediction.
+
+    Parameters
+    ----------
+    folder, out : path
+        The run, and where the answers are.
+    used : str
+        The graph that was used, in words.
+    known : list of str
+        How right the answers are, where that is known.
+    """
+    run, task = prediction.run, prediction.estimator.task_
+    names = ", ".join(prediction.names[:20])
+    what = {"classification": "classes", "multilabel": "labels"}.get(task.name, "numbers")
+    made = [
+        ("Answers", str(out)),
+        ("Run", str(folder)),
+        ("Model", prediction.estimator.system_.title),
+        (what.capitalize(), names + (", ..." if len(prediction.names) > 20 else "")),
+        ("Fitted by", run.command or "no command"),
+        ("Predicted by", f"graphfilter {__version__}"),
+    ]
+    page = PredictionPage(
+        prediction.whole.name, describe_size(prediction.whole), drift, prediction.count_parts(),
+        prediction.describe_parts(), used, known, prediction.describe_promise(), made,
+    )  # fmt: skip
+    write_prediction(path, page)

@@ -1,0 +1,405 @@
+"""A fit beside its baselines: the score they are judged by, its interval and the test of a lead.
+
+A :class:`Yardstick` is made for some models on the same vertices and refers to them by their
+number.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.runs.fit import LOW_PASS, NO_GRAPH, TWO_STEPS, Fit
+from graphfilter.training import REGRESSION
+from graphfilter.training.comparing import (
+    SIGNIFICANCE,
+    Measure,
+    average_precision_of,
+    corrected_t_test,
+    draw_scores,
+    drawn_interval,
+    drawn_p_value,
+    mcnemar_test,
+    wilson_interval,
+)
+from graphfilter.training.scores import is_rare
+from graphfilter.training.thresholds import EQUAL_COSTS, Costs
+from graphfilter.util.words import number
+
+# From here on, two digits of a percentage are shown.
+MANY_VERTICES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOutputs:
+    """A model's outputs (m, C) for the judged vertices, and its predictions."""
+
+    outputs: NDArray[np.float64]
+    answers: NDArray[Any]
+
+
+class Yardstick(ABC):
+    """A score of models; the first is the one that others are compared with.
+
+    Attributes
+    ----------
+    key, name : str
+        In ``metrics.json``, and in words.
+    lower_is_better, share : bool
+        ``share`` is one from 0 to 1, written in percent.
+    interval_by, test : str
+        Where intervals and p-values come from, in words.
+    guess, guess_meaning : str
+        The answer that is the same for every vertex.
+    """
+
+    key: ClassVar[str]
+    name: ClassVar[str]
+    lower_is_better: ClassVar[bool] = False
+    share: ClassVar[bool] = True
+    interval_by: ClassVar[str]
+    test: ClassVar[str]
+    guess: ClassVar[str]
+    guess_title: ClassVar[str]
+
+    def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs]) -> None:
+        self.truth = truth
+        self.models = models
+
+    def of(self, models: Sequence[ModelOutputs]) -> Self:
+        """Return the same yardstick for other models on the same vertices."""
+        made = copy.copy(self)
+        made.models = models
+        vars(made).pop("drawn", None)
+        return made
+
+    @abstractmethod
+    def value(self, number: int) -> float:
+        """Return the score of a model."""
+
+    @abstractmethod
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the 95 % interval of its score."""
+
+    @abstractmethod
+    def p_value(self, first: int, second: int) -> float:
+        """Return the two-sided p-value of two models being equally good."""
+
+    def beats(self, first: int, second: int) -> bool:
+        """Return whether one model is clearly better than another."""
+        lead = self.lead(first, second)
+        return lead > 0 and self.p_value(first, second) <= SIGNIFICANCE
+
+    def lead(self, first: int, second: int) -> float:
+        """Return by how much one model is better than another."""
+        difference = self.value(first) - self.value(second)
+        return -difference if self.lower_is_better else difference
+
+    def write(self, value: float) -> str:
+        """Write a score."""
+        digits = 1 if len(self.truth) < MANY_VERTICES else 2
+        return f"{100 * value:.{digits}f}\xa0%" if self.share else number(value)
+
+    def write_lead(self, lead: float) -> str:
+        """Write a difference: in points of a hundred, or in the score's own units."""
+        digits = 1 if len(self.truth) < MANY_VERTICES else 2
+        if not lead:
+            return "0"
+        if self.share:
+            return f"{100 * lead:+.{digits}f}"
+        return f"{lead:+,.0f}" if abs(lead) >= 1000 else f"{lead:+.3g}"
+
+
+class Accuracy(Yardstick):
+    """The share of vertices whose class is right."""
+
+    key, name = "accuracy", "accuracy"
+    interval_by = "Wilson’s formula"
+    test = "McNemar’s exact test on the same vertices"
+    guess, guess_title = "always answering the largest class", "largest class"
+
+    def value(self, number: int) -> float:
+        return float(self._right(number).mean())
+
+    def interval(self, number: int) -> tuple[float, float]:
+        right = self._right(number)
+        return wilson_interval(int(right.sum()), len(right))
+
+    def p_value(self, first: int, second: int) -> float:
+        return mcnemar_test(self._right(first), self._right(second))
+
+    def _right(self, number: int) -> NDArray[np.bool_]:
+        return self.models[number].answers == self.truth
+
+
+class Drawn(Yardstick):
+    """A score whose interval and test come from drawings of the vertices."""
+
+    interval_by = "drawing the vertices again 2,000 times (bootstrap)"
+    test = "the same drawings of the vertices (paired bootstrap)"
+
+    def interval(self, number: int) -> tuple[float, float]:
+        return drawn_interval(self.drawn[number])
+
+    def p_value(self, first: int, second: int) -> float:
+        return drawn_p_value(self.drawn[first], self.drawn[second])
+
+    @cached_property
+    def drawn(self) -> NDArray[np.float64]:
+        """Scores of every model on drawings of the vertices (K, B)."""
+        return draw_scores(self.measures(), len(self.truth), strata=self.strata())
+
+    @abstractmethod
+    def measures(self) -> list[Measure]:
+        """Return what measures the score of each model in drawings."""
+
+    def strata(self) -> NDArray[np.int64] | None:
+        """Return the groups whose sizes drawings keep; None where they need not."""
+        return None
+
+
+class Ranking(Drawn):
+    """Average precision of the class that is looked for."""
+
+    key, name = "average_precision", "average precision"
+    guess, guess_title = "guessing", "guessing"
+
+    def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int) -> None:
+        super().__init__(truth, models)
+        self.positive = positive
+
+    def value(self, number: int) -> float:
+        return float(self.measures()[number](np.ones((1, len(self.truth))))[0])
+
+    def measures(self) -> list[Measure]:
+        is_positive = self.truth == self.positive
+        return [average_precision_of(m.outputs[:, self.positive], is_positive) for m in self.models]
+
+    def strata(self) -> NDArray[np.int64]:
+        return self.truth
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the interval; of a perfect ranking, that of finding all positives."""
+        low, high = super().interval(number)
+        if self.value(number) == 1:
+            n = int((self.truth == self.positive).sum())
+            low = wilson_interval(n, n)[0]
+        return low, high
+
+
+class MeanLoss(Drawn):
+    """A mean of what each vertex costs."""
+
+    lower_is_better = True
+
+    def value(self, number: int) -> float:
+        return float(self.losses(self.models[number]).mean())
+
+    def measures(self) -> list[Measure]:
+        every = [self.losses(model) for model in self.models]
+        return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
+
+    @abstractmethod
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+        """Return what is averaged over the vertices (m,)."""
+
+
+class MeanCost(MeanLoss):
+    """What the errors of two classes cost, per vertex."""
+
+    key, name, share = "cost", "mean cost", False
+    guess, guess_title = "always giving the cheaper answer", "cheaper answer"
+
+    def __init__(
+        self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int, costs: Costs
+    ) -> None:
+        super().__init__(truth, models)
+        self.positive, self.costs = positive, costs
+
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+        wrong = model.answers != self.truth
+        missed = wrong & (self.truth == self.positive)
+        return self.costs.missed * missed + self.costs.false_alarm * (wrong & ~missed)
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the interval; an error that was not seen may still come, at Wilson's rate."""
+        low, high = super().interval(number)
+        of_positive = self.truth == self.positive
+        wrong = self.models[number].answers != self.truth
+        for cost, index in (
+            (self.costs.missed, of_positive), (self.costs.false_alarm, ~of_positive),
+        ):  # fmt: skip
+            if (n := int(index.sum())) and not wrong[index].any():
+                high += cost * wilson_interval(0, n)[1] * n / len(wrong)
+        return low, high
+
+
+class _Paired(MeanLoss):
+    """Something whose loss per vertex is averaged, and tested by its differences."""
+
+    test = "a paired t-test on the same vertices"
+
+    def value(self, number: int) -> float:
+        return float(self.of_mean(super().value(number)))
+
+    def p_value(self, first: int, second: int) -> float:
+        if len(self.truth) < 2:
+            return 1.0
+        difference = self.losses(self.models[first]) - self.losses(self.models[second])
+        return corrected_t_test(difference, 0.0)
+
+    def interval(self, number: int) -> tuple[float, float]:
+        low, high = super().interval(number)
+        return float(self.of_mean(low)), float(self.of_mean(high))
+
+    @staticmethod
+    def of_mean(loss: float) -> float:
+        return loss
+
+
+class TypicalError(_Paired):
+    """The root of the mean squared error of numbers."""
+
+    key, name, share = "rmse", "typical error (RMSE)", False
+    guess, guess_title = "always answering the mean", "the mean"
+
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+        return np.square(model.outputs - self.truth).mean(axis=1)
+
+    @staticmethod
+    def of_mean(loss: float) -> float:
+        return float(np.sqrt(loss))
+
+
+class LabelsWrong(_Paired):
+    """The share of labels that are wrong, where a vertex may have several."""
+
+    key, name = "labels_wrong", "labels wrong"
+    guess, guess_title = "always giving the usual answer for each", "the usual answer"
+
+    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+        return (model.answers != (self.truth > 0.5)).mean(axis=1)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of one model on the judged vertices, beside that of the fitted one.
+
+    ``lead`` and ``p_value`` say by how much the fitted model is better on the same vertices; None
+    for the fitted model itself.
+    """
+
+    title: str
+    meaning: str
+    value: float
+    low: float
+    high: float
+    lead: float | None = None
+    p_value: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """How the fitted model compares with this one: better, worse, or a tie (p > 0.05)."""
+        if self.lead is None or self.p_value is None or self.p_value > SIGNIFICANCE:
+            return "tie"
+        return "better" if self.lead > 0 else "worse"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The fitted model, its baselines and always giving the same answer, by one yardstick.
+
+    Attributes
+    ----------
+    yardstick : Yardstick
+    part : str
+        The vertices it is about: test, or validation or train where there are no others.
+    ours, guessing : Score
+    named : dict of str to Score
+        The baselines.
+    features_know, graph_could_help : bool
+        Whether the network without the graph clearly beats guessing, and whether a fixed filter
+        clearly beats that network.
+    """
+
+    yardstick: Yardstick
+    part: str
+    ours: Score
+    named: dict[str, Score]
+    guessing: Score
+    features_know: bool = False
+    graph_could_help: bool = False
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.yardstick.truth)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        return (self.ours, *self.named.values(), self.guessing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        scores = {s.title: {**asdict(s), "verdict": s.verdict} for s in self.scores}
+        return {"score": self.yardstick.key, "part": self.part, "models": scores}
+
+
+def compare(fit: Fit) -> Comparison:
+    """Compare a fit with its baselines by the score that sees what is looked for.
+
+    Costs where they are given; average precision where one of two classes is rare; accuracy of
+    other classes. The error of numbers, and the share of labels that are wrong.
+    """
+    judged, models = fit.judged, (fit, *fit.baselines)
+    truth = fit.plan.truth[judged]
+    outputs = [ModelOutputs(model.outputs[judged], model.answers[judged]) for model in models]
+    make, guess = _choose(fit, truth)
+    measure = make(truth, [*outputs, guess])
+    place = {model.name: i for i, model in enumerate(models)}
+
+    def score(number: int, title: str, meaning: str) -> Score:
+        low, high = measure.interval(number)
+        lead = measure.lead(0, number) if number else None
+        p_value = measure.p_value(0, number) if number else None
+        return Score(title, meaning, measure.value(number), low, high, lead, p_value)
+
+    last = len(models)
+    alone = place.get(NO_GRAPH)
+    fixed = [place[name] for name in (LOW_PASS, TWO_STEPS) if name in place]
+    return Comparison(
+        measure,
+        fit.part,
+        score(0, fit.title, fit.meaning),
+        {m.name: score(i, m.title, m.meaning) for i, m in enumerate(fit.baselines, start=1)},
+        score(last, measure.guess_title, "always the same answer"),
+        alone is not None and measure.beats(alone, last),
+        alone is not None and any(measure.beats(i, alone) for i in fixed),
+    )
+
+
+def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, ModelOutputs]:
+    """Return the yardstick of a fit, and the best answer that is the same for every vertex."""
+    training = fit.plan.truth[fit.split.train]
+    if not fit.task.one_class:
+        mean = np.broadcast_to(training.mean(axis=0), truth.shape)
+        guess = ModelOutputs(mean, fit.task.decide(mean))
+        return (TypicalError if fit.task is REGRESSION else LabelsWrong), guess
+    shares = np.bincount(training, minlength=len(fit.names)) / len(training)
+    outputs, positive, decision = np.tile(shares, (len(truth), 1)), fit.positive, fit.asked
+    if positive is not None and decision is not None and decision.costs != EQUAL_COSTS:
+        costs = decision.costs
+        alarm = shares[1 - positive] * costs.false_alarm < shares[positive] * costs.missed
+        answer = positive if alarm else 1 - positive
+        make = partial(MeanCost, positive=positive, costs=costs)
+        return make, ModelOutputs(outputs, np.full(len(truth), answer))
+    guess = ModelOutputs(outputs, np.full(len(truth), int(shares.argmax())))
+    if positive is not None and is_rare(training, 2) and len(np.unique(truth)) == 2:
+        return partial(Ranking, positive=positive), guess
+    return Accuracy, guess

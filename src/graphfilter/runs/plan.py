@@ -1,0 +1,423 @@
+"""What is decided before a fit: what is learned, the features, the split and its diagnosis.
+
+A :class:`FitRequest` is what a user wants of the answer, a :class:`Plan` what is decided before
+training. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.starting import Earlier
+from graphfilter.estimators.targets import Target
+from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
+from graphfilter.splits import Split, by_group, by_time, stratified
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.roles import Columns
+from graphfilter.training import CLASSIFICATION
+from graphfilter.util.errors import ConfigError, GraphError
+from graphfilter.util.words import count
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """Wishes that change the answer, not the training.
+
+    Attributes
+    ----------
+    threshold : str
+        Of two classes: a probability, or what to choose it by on the validation vertices, one of
+        :data:`~graphfilter.training.thresholds.DECISION_METRICS`.
+    costs : tuple of str
+        Of errors, as ``true:predicted=cost``.
+    positive : str
+        Which of two classes is looked for; otherwise the one whose error the first cost is of, or
+        the rarer one.
+    embeddings : Path or None
+        Where to write the filtered hidden layer of every vertex, as Parquet or CSV.
+    repeats : int
+        Splits to train on in all; the model that is kept is that of the first.
+    title : str
+        Of the report; the graph's name where empty.
+    coverage : float or None
+        How often a set or an interval shall hold the truth; none are made where None.
+    keep_graph : bool or None
+        Whether to keep the graph with the run; where None, if it is small.
+    excel_safe : bool
+        Whether text that a spreadsheet would run as a formula is written with an apostrophe.
+    forget_ids : bool
+        Whether to leave the ids of the vertices out of the model.
+    """
+
+    threshold: str = ""
+    costs: tuple[str, ...] = ()
+    positive: str = ""
+    embeddings: Path | None = None
+    repeats: int = 1
+    title: str = ""
+    coverage: float | None = None
+    keep_graph: bool | None = None
+    excel_safe: bool = False
+    forget_ids: bool = False
+
+
+DEFAULT_REQUEST = FitRequest()
+
+
+# Labels that lie on one side by chance would do so with probability 2^-k.
+LEAST_EVIDENCE = 10
+# The most features, vertices times columns, to compare.
+MOST_COMPARED = 10**8
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The vertices that can have a label (bool: n), and a sentence where some cannot."""
+
+    can: NDArray[np.bool_]
+    note: str = ""
+
+
+def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
+    """Find the side of a bipartite graph that has all the labels, as accounts beside devices.
+
+    Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
+    each but the first says so with probability ½ by chance; with ten of them, over all parts, the
+    other sides are taken to be vertices of a kind that is never labelled. Of parts without labels,
+    those vertices are taken for it too that a feature tells apart: one that is the same on all
+    vertices of that kind, and another on all labelled ones. The rest stay in.
+    """
+    n = graph.n_vertices
+    everyone = Side(np.ones(n, dtype=bool))
+    if known.all() or not known.any() or not graph.n_edges:
+        return everyone
+    # In the double cover (u, 0)-(v, 1), (u, 1)-(v, 0) the two sides of a part fall apart.
+    adjacency = graph.adjacency
+    cover = sp.block_array([[None, adjacency], [adjacency.T, None]], format="csr")
+    component = connected_components(cover, directed=False)[1]
+    own, opposite = component[:n], component[n:]
+    labelled, n_labels = np.unique(own[known], return_counts=True)
+    has_labels = np.zeros(component.max() + 1, dtype=bool)
+    has_labels[labelled] = True
+    never = has_labels[opposite] & ~has_labels[own]
+    if not never.any():
+        return everyone
+    one_sided = np.isin(labelled, own[known & ~has_labels[opposite]])
+    if int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
+        return everyone
+    told = _told_apart(graph, never, known)
+    never |= told & ~has_labels[own]
+    vertices = count(int(never.sum()), "vertex", "vertices")
+    return Side(
+        ~never,
+        f"{vertices} on the side of the graph without any label are omitted from the lists of "
+        "vertices.",
+    )
+
+
+def _told_apart(
+    graph: Graph, never: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return the vertices that have, of some feature, the one value of all that never are known."""
+    x = graph.features
+    if x is None or np.prod(x.shape) > MOST_COMPARED:
+        return never
+    columns = x.toarray() if sp.issparse(x) else np.asarray(x)
+    kind, others = columns[never], columns[known]
+    tells = (kind == kind[0]).all(axis=0) & (others != kind[0]).all(axis=0)
+    return (columns[:, tells] == kind[0, tells]).all(axis=1) if tells.any() else never
+
+
+@dataclass(frozen=True, eq=False)
+class SplitBy:
+    """A column of the table of vertices to divide by, one entry per vertex; at most one of them.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    times : float array (n,) or None
+        Train on the past, test on the latest; NaN where unknown.
+    groups : int array (n,) or None
+        No group in two parts; negative where unknown.
+    """
+
+    column: str = ""
+    times: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
+
+
+STRATIFIED = SplitBy()
+# Larger times are dates, in seconds since 1970; smaller ones are years, days or other counts.
+_NO_YEAR = 1e7
+
+
+def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tuple[str, ...]]:
+    """Return a graph of which training knows no edge of the times that are validated or tested on.
+
+    Only where edges have times and vertices are divided by theirs.
+    """
+    history = graph.history
+    if history is None:
+        return graph, ()
+    if by.times is None:
+        unused = (
+            "The times of the edges are not used: give a moment with `as_of`, or a column with "
+            "`split_by`."
+        )
+        return graph, (unused,) if history.moment is None else ()
+    first = float(np.nanmin(by.times[np.concatenate([split.val, split.test])]))
+    largest = [np.nanmax(np.abs(times), initial=0) for times in (history.times, by.times)]
+    if (largest[0] > _NO_YEAR) != (largest[1] > _NO_YEAR):
+        raise GraphError(
+            f"the times of edges and of {by.column!r} must both be dates, or both be numbers such "
+            "as years. Name other columns with `edge_time` and `split_by`."
+        )
+    if history.moment is not None and history.moment <= first:
+        return graph, ()
+    graph = graph.as_of(first)
+    assert graph.history is not None
+    return graph, (graph.history.note(),)
+
+
+def choose_split(
+    graph: Graph, seed: int, by: SplitBy = STRATIFIED, earlier: Earlier | None = None
+) -> tuple[Split, tuple[str, ...]]:
+    """Divide by a column if asked to, take the split of the tables, or draw the paper's.
+
+    Vertices of an ``earlier`` fit whose weights are begun with keep their part in a drawn split;
+    another one must not judge by those that it was trained on.
+    """
+    assert graph.labels is not None
+    given = next((s for s in graph.splits if s.rule == "given"), None)
+    if by is STRATIFIED and given is None and earlier is not None:
+        split = earlier.draw_split(graph, graph.labels, seed, (0.6, 0.2, 0.2))
+        return split, (f"split: {_sizes(split)} ({split.rule}, seed {seed}).",)
+    if by is STRATIFIED and given is None:
+        split = stratified(graph.labels, seed)
+        return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
+    if by is STRATIFIED:
+        split = _complete(graph, given, seed)
+        text = f"split read from the table: {_sizes(split)} ({split.rule})."
+    elif given is not None:
+        raise ConfigError(
+            f"the tables have a split column; drop it (`drop`) to divide by {by.column!r}."
+        )
+    elif by.times is not None:
+        split = by_time(graph.labels, by.times)
+        text = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."
+    else:
+        assert by.groups is not None
+        split = by_group(graph.labels, by.groups, seed)
+        text = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
+    if earlier is not None:
+        earlier.check_split(split, graph)
+    return split, (text, *_left_out(graph, split))
+
+
+def _complete(graph: Graph, given: Split | None, seed: int) -> Split:
+    """Keep the labelled vertices of a given split; draw validation vertices where it has none."""
+    assert graph.labels is not None
+    assert given is not None
+    known = graph.labels >= 0
+    train, val, test = (part[known[part]] for part in (given.train, given.val, given.test))
+    if not len(train):
+        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
+    rule = "given"
+    if not len(val):
+        inner = np.full(graph.n_vertices, -1)
+        inner[train] = graph.labels[train]
+        drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
+        train, val = drawn.train, drawn.val
+        rule = "given; validation drawn from train"
+    return Split(train, val, test, rule=rule)
+
+
+def _left_out(graph: Graph, split: Split) -> list[str]:
+    assert graph.labels is not None
+    known = graph.labels >= 0
+    untrained = np.setdiff1d(graph.labels[known], graph.labels[split.train])
+    notes = [
+        f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
+        for c in untrained
+    ]
+    unused = int(known.sum()) - sum(map(len, (split.train, split.val, split.test)))
+    if unused:
+        notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
+    return notes
+
+
+def _sizes(split: Split) -> str:
+    return f"{len(split.train):,} train, {len(split.val):,} val, {len(split.test):,} test"
+
+
+UNLABELLED, UNUSED = "unlabelled", "unused"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A graph and how it was read, so that a new one can be read the same way.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Those of the command line that name the graph and what is asked of it.
+    """
+
+    graph: Graph
+    encoder: TableEncoder | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Columns | None = None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A graph made ready for fitting, what is to be learned of it, and what a user should know.
+
+    The labels of ``graph`` are the codes of ``target``, its classes their names. ``earlier`` is a
+    fit whose weights are begun with.
+    """
+
+    source: Source
+    graph: Graph
+    target: Target
+    split: Split
+    seed: int
+    notes: tuple[str, ...]
+    has_features: bool = True
+    by: SplitBy = STRATIFIED
+    earlier: Earlier | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes, the labels, or what the numbers are called."""
+        return [str(name) for name in self.target.names]
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """What is known of the vertices: class numbers (n,), or values (n, T)."""
+        return self.target.codes if self.target.values is None else self.target.values
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Of which vertices it is known."""
+        return self.target.codes >= 0
+
+    @cached_property
+    def parts(self) -> NDArray[np.str_]:
+        """The part of each vertex: train, val, test, unlabelled, or unused (in no part)."""
+        part = self.split.part_of(self.graph.n_vertices).astype("<U10")
+        part[(part == "") & ~self.known] = UNLABELLED
+        part[part == ""] = UNUSED
+        return part
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | ValueDiagnosis:
+        """What a filter sees of the classes, or of the labels or numbers."""
+        if self.target.task.one_class:
+            return diagnose(self.graph)
+        return diagnose_values(self.graph, self.truth, self.names)
+
+    @cached_property
+    def frequency(self) -> dict[str, float]:
+        """The graph frequency of every class, label or number; NaN where it has none."""
+        found = self.diagnosis
+        estimate = found.label_frequency if isinstance(found, Diagnosis) else found.frequency
+        values = estimate.value if self.graph.n_edges else np.full(len(self.names), np.nan)
+        return dict(zip(self.names, map(float, values), strict=True))
+
+    @cached_property
+    def side(self) -> Side:
+        """Which vertices can have a label at all."""
+        return labelled_side(self.graph, self.known)
+
+
+def plan_fit(
+    source: Source,
+    seed: int,
+    by: SplitBy = STRATIFIED,
+    target: Target | None = None,
+    earlier: Earlier | None = None,
+) -> Plan:
+    """Check a graph for fitting and choose its split; nothing is written.
+
+    ``target`` is what is to be learned where it is not the classes of the graph.
+    """
+    graph, feature_notes = with_features(source.graph)
+    notes = [*feature_notes]
+    if target is None:
+        notes += check_classes(graph)
+        assert graph.labels is not None
+        target = Target(CLASSIFICATION, graph.labels, graph.classes)
+    else:
+        notes += _check_target(graph, target)
+        # Not Graph.replace, which would renumber the classes.
+        graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
+    split, split_notes = choose_split(graph, seed, by, earlier)
+    graph, time_notes = without_future(graph, split, by)
+    all_notes = (*graph.notes, *notes, *split_notes, *time_notes)
+    return Plan(source, graph, target, split, seed, all_notes, not feature_notes, by, earlier)
+
+
+def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
+    """Give a graph without features the identity of each vertex as one."""
+    if graph.features is not None:
+        return graph, ()
+    identity = sp.eye_array(graph.n_vertices, dtype=np.float32, format="csr")
+    note = (
+        "There are no vertex features: the model uses the identity of each vertex, so it can "
+        "predict this graph only."
+    )
+    return graph.replace(features=identity), (note,)
+
+
+def check_classes(graph: Graph) -> tuple[str, ...]:
+    """Raise unless two classes have labelled vertices; note those that have only one."""
+    counts = np.zeros(0, dtype=int)
+    if graph.labels is not None:
+        counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
+    n_present = int(np.count_nonzero(counts))
+    if n_present == 0:
+        if graph.labels is None:
+            raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        raise GraphError(
+            "no vertex is labelled: every label is blank, or is one that means unlabelled. Label "
+            "some vertices of two classes, or name another column with `label`."
+        )
+    if n_present == 1:
+        only = graph.classes[int(counts.argmax())]
+        raise GraphError(
+            f"there must be at least two classes; every label is {str(only)!r}. Label some "
+            "vertices of another class, or name another column with `label`."
+        )
+    return tuple(
+        f"class {str(name)!r} has one labelled vertex: it is used for training, so the class "
+        "cannot be tested."
+        for name, n in zip(graph.classes, counts, strict=True)
+        if n == 1
+    )
+
+
+def _check_target(graph: Graph, target: Target) -> list[str]:
+    """Raise where a target does not fit a graph; note what is left out."""
+    n = graph.n_vertices
+    if len(target) != n:
+        raise GraphError(f"there must be one value per vertex ({n}); got {len(target)}.")
+    notes = []
+    if graph.labels is not None:
+        notes.append("the labels of the graph are not used: other columns are predicted.")
+    if n_unknown := int((target.codes < 0).sum()):
+        notes.append(f"{n_unknown:,} of {n:,} vertices have no value; they are predicted.")
+    return notes

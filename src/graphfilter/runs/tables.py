@@ -1,0 +1,152 @@
+"""Tables with one row per vertex, as CSV or Parquet: predictions, and embeddings.
+
+Written a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.graph import Graph
+from graphfilter.training import Task
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.files import atomic_file, check_file
+from graphfilter.util.machine import blocks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARQUET = ".parquet"
+# Rows of a block, and of a row group of Parquet.
+BLOCK_ROWS = 1 << 17
+# A cell that begins with one of these is run as a formula, however it came into the sheet.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
+Columns = dict[str, Any]
+
+
+def id_blocks(graph: Graph, at_once: int = BLOCK_ROWS) -> Iterator[tuple[slice, list[str]]]:
+    """Yield rows and the ids of their vertices; numbers where the graph has no names."""
+    n, names = graph.n_vertices, graph.vertex_names
+    for rows in blocks(n, at_once):
+        ids = range(n)[rows] if names is None else names[rows]
+        yield rows, [str(name) for name in ids]
+
+
+def write_rows(
+    path: str | PathLike[str],
+    graph: Graph,
+    columns: Callable[[slice], Columns],
+    *,
+    excel_safe: bool = False,
+    at_once: int = BLOCK_ROWS,
+) -> None:
+    """Write the ids of a graph's vertices and more columns, atomically.
+
+    Parameters
+    ----------
+    path : path
+        Parquet where it ends in .parquet, CSV otherwise.
+    columns : callable
+        Gives the columns, as arrays, of the rows in a slice.
+    excel_safe : bool
+        Whether text of a CSV is written so that no spreadsheet runs it; see :func:`excel_text`.
+    """
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    writer: Any = None
+    is_parquet = Path(path).suffix.lower() == PARQUET
+    with atomic_file(path) as temporary:
+        try:
+            for rows, ids in id_blocks(graph, at_once):
+                block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
+                if excel_safe and not is_parquet:
+                    block = _excel_block(block)
+                if writer is None and is_parquet:
+                    writer = parquet.ParquetWriter(temporary, block.schema)
+                elif writer is None:
+                    writer = csv.CSVWriter(temporary, block.schema)
+                writer.write_batch(block)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def prediction_columns(
+    task: Task,
+    names: list[str],
+    outputs: NDArray[np.float64],
+    answers: NDArray[Any],
+    parts: NDArray[np.str_] | None = None,
+    promised: Mapping[str, NDArray[Any]] | None = None,
+) -> Columns:
+    """Return the columns of a table of predictions for some vertices.
+
+    Those of the task (what is predicted, ...), ``promised`` sets or intervals, and the part.
+    """
+    every = {**task.columns(outputs, answers, names), **(promised or {})}
+    found: Columns = {
+        name: _text(values) if values.dtype == object else values for name, values in every.items()
+    }
+    return found if parts is None else found | {"part": _text(parts)}
+
+
+def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
+    """Check before any work that a table can be written there."""
+    if path.suffix not in (PARQUET, ".csv"):
+        raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
+    check_file(path, overwrite=overwrite)
+
+
+def write_embeddings(
+    path: Path,
+    graph: Graph,
+    embedding: NDArray[np.float32],
+    *,
+    excel_safe: bool = False,
+    at_once: int = BLOCK_ROWS,
+) -> None:
+    """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
+
+    def columns(rows: slice) -> Columns:
+        return {f"e{i}": embedding[rows, i].copy() for i in range(embedding.shape[1])}
+
+    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once)
+
+
+def excel_text(text: str) -> str:
+    """Return text that a spreadsheet shows as it is: an apostrophe before what begins a formula.
+
+    >>> excel_text("=1+1"), excel_text("-5"), excel_text("a=b")
+    ("'=1+1", "'-5", 'a=b')
+    """
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+
+
+def _excel_block(block: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    options = pc.ReplaceSubstringOptions(f"^([{re.escape(''.join(FORMULA_SIGNS))}])", r"'\1")
+    columns: list[Any] = [
+        pc.call_function("replace_substring_regex", [column], options)
+        if pa.types.is_string(column.type)
+        else column
+        for column in block.columns
+    ]
+    return pa.record_batch(columns, names=[excel_text(name) for name in block.schema.names])
+
+
+def _text(values: NDArray[Any] | list[str]) -> Any:
+    """Return words as an Arrow column of text, whichever they are."""
+    import pyarrow as pa
+
+    return pa.array(np.asarray(values, dtype=object), pa.string())

@@ -1,0 +1,299 @@
+"""The members' outputs for vertices they did not know, like those of a graph that has grown.
+
+Members whose columns are vertices answer for a graph that shares vertices with the fitted one by
+those that it shares. How far they are right then is found on validation vertices: a part of the
+graph, theirs and others', is taken for new, and the members are asked about them. No network is
+trained again.
+
+What is believed of the members before validation vertices are asked.
+
+What the members of a committee ended with, and their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.data.graph import Graph
+from graphfilter.filters import PageRankFilterConfig
+from graphfilter.models import FilterNetworkConfig, Fitted, Network
+from graphfilter.models.views import Known
+from graphfilter.spectral import estimate_label_frequency
+from graphfilter.splits import NO_FOLD, Split, held_folds
+from graphfilter.systems.committee import Part
+from graphfilter.systems.networks import Outcome, learned_targets, predict_networks, rows_of
+from graphfilter.systems.pooling import Pool, drawn, pooling_of
+from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.system import System
+
+# Shares of a graph's vertices that are known, at which members are weighed as in between the
+# fitted graph (1) and one of which nothing is known (0).
+SHARES = (0.9, 0.7, 0.5)
+
+
+def outputs_for_new(
+    prepared: Prepared,
+    parts: Sequence[Part],
+    val: NDArray[np.int64],
+    share: float,
+    seed: int,
+    *,
+    train: NDArray[np.int64],
+    class_weight: NDArray[np.float64] | None = None,
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
+
+    Of members whose columns are no vertices these are their usual outputs.
+    """
+    found = [part.probabilities[val].copy() for part in parts]
+    if not len(val):
+        return found
+    place = np.full(prepared.graph.n_vertices, -1)
+    place[val] = np.arange(len(val))
+    for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
+        partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
+        for outputs, part in zip(found, parts, strict=True):
+            if part.system.recognises:
+                networks = [
+                    _fitted_to(
+                        partly, part.system, run.network, part.learned_from(k, train), class_weight
+                    )
+                    for k, run in enumerate(part.runs)
+                ]
+                answers = predict_networks(partly, part.system, networks, rows=asked)
+                outputs[place[asked]] = part.together(answers, asked, prepared.task)
+    return found
+
+
+def outputs_elsewhere(
+    prepared: Prepared, parts: Sequence[Part], val: NDArray[np.int64]
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each part for some vertices (m, C) of a graph that is new to it.
+
+    Of members that are told labels these are what they say without any.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    found = [part.probabilities[val] for part in parts]
+    for i, part in enumerate(parts):
+        if part.system.model is not None and part.system.model.recognises:
+            networks = [run.network.recognising(nothing) for run in part.runs]
+            answers = predict_networks(prepared, part.system, networks, rows=val)
+            found[i] = part.together(answers, val, prepared.task)
+    return found
+
+
+def _fitted_to(
+    partly: Prepared,
+    system: System,
+    network: Network[Any],
+    train: NDArray[np.int64],
+    class_weight: NDArray[np.float64] | None,
+) -> Network[Any]:
+    """Return a member as if it had been fitted to the part of the graph that is known.
+
+    A network loses columns, and takes no harm; a kernel compares rows of which some have lost
+    columns with others that have not, so that it is fitted again, to its landmarks alone.
+    """
+    if not isinstance(network, Fitted):
+        return network
+    targets = learned_targets(partly)[train]
+    weight = None if class_weight is None else class_weight[targets]
+    rows = rows_of(partly.seen_as(system.view, network.kept_view()))
+    return network.refitted(rows[train], targets, weight)
+
+
+def parts_taken_out(
+    n_vertices: int, val: NDArray[np.int64], share: float, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield some validation vertices, and all vertices that are taken for new with them.
+
+    Each validation vertex comes once, in as few parts as leave ``share`` of the vertices known.
+    Where validation vertices are fewer than what is to be new, others join them.
+    """
+    rng = np.random.default_rng((seed, round(1000 * share)))
+    n_new = max(1, round((1 - share) * n_vertices))
+    drawn = rng.permutation(val)
+    others = rng.permutation(np.setdiff1d(np.arange(n_vertices), val))
+    for asked in np.array_split(drawn, max(1, -(-len(val) // n_new))):
+        joined = others[: max(0, n_new - len(asked))]
+        yield np.sort(asked), np.sort(np.concatenate([asked, joined]))
+
+
+# Labels below this frequency are low: those that have nothing to do with the edges are near 1.
+LOW = 0.7
+
+
+def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDArray[np.float64]:
+    """Return a prior share for each system: equal, but for low-pass ones where labels say so.
+
+    The frequency of the labels is estimated from those that are known, without bias
+    (Proposition 3, corrected). Where it is surely low, a low-pass member is believed as much as
+    all others together; where it is not, or labels are too few to say, all alike.
+    """
+    smooth = np.array([_is_low_pass(system) for system in systems])
+    belief = _low_frequency(graph, split) if smooth.any() else 0.0
+    weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
+    return weights / weights.sum()
+
+
+def _is_low_pass(system: System) -> bool:
+    model = system.model
+    return isinstance(model, FilterNetworkConfig) and isinstance(model.filter, PageRankFilterConfig)
+
+
+def _low_frequency(graph: Graph, split: Split) -> float:
+    """Return how sure it is that labels are of low frequency: 0 where nothing is known, up to 1."""
+    known = np.concatenate([split.train, split.val])
+    estimate = estimate_label_frequency(graph, np.sort(known))
+    width = estimate.mean_high - estimate.mean_low
+    if not np.isfinite([estimate.mean, width]).all() or width <= 0:
+        return 0.0
+    deviation = width / (2 * NormalDist().inv_cdf(0.975))
+    probability = NormalDist(estimate.mean, deviation).cdf(LOW)
+    return max(0.0, 2 * probability - 1)
+
+
+# With less than this share of the weights a member is left out.
+LEAST = 0.01
+# The most vertices that members are weighed on: more take longer and give the same weights.
+MOST_WEIGHED = 10_000
+
+Weigh = Callable[[NDArray[np.bool_]], Pool]
+
+
+@dataclass(frozen=True, eq=False)
+class CommitteeOutcome(Outcome):
+    """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        Of the members that were trained.
+    pool : Pool
+        Their weights.
+    elsewhere : Pool
+        Their weights on another graph, where those that keep theirs have none.
+    growing : tuple of Pool
+        Their weights for new vertices of a graph that shares some with the fitted one: one per
+        share that is known, of :data:`~graphfilter.systems.outcome.SHARES`. None where no member
+        knows vertices.
+    weigh : callable
+        From which of them are used to their weights.
+    pooled : array (M, n, C)
+        What the pool takes of each part: logits, or numbers.
+    folds : tuple of Pool
+        The pools of the used members without the validation vertices of one fold each:
+        see :func:`~graphfilter.splits.held_folds`.
+    failed : dict of str to str
+        Why members that should have been trained have no part, by title.
+    """
+
+    parts: tuple[Part, ...]
+    pool: Pool
+    elsewhere: Pool
+    growing: tuple[Pool, ...]
+    weigh: Weigh
+    pooled: NDArray[np.float64]
+    folds: tuple[Pool, ...]
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def held(self) -> NDArray[np.int8] | None:
+        """The fold that each vertex was held out in; None where all learn from the same ones."""
+        return self.parts[0].held
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(part.n_epochs for part in self.parts)
+
+    @property
+    def unused_members(self) -> dict[str, str]:
+        """Why members have no share in the answer, of those that failed or were superfluous."""
+        silent = {
+            part.system.title: part.superfluous
+            for part, share in zip(self.parts, self.pool.shares, strict=True)
+            if part.superfluous and not share
+        }
+        return self.failed | silent
+
+    def without(self, *names: str) -> NDArray[np.float64] | None:
+        """Return the probabilities of the committee without members; None where none is left."""
+        used = np.array([part.system.name not in names for part in self.parts])
+        if not used.any():
+            return None
+        return self.weigh(used).answer(self.pooled)
+
+
+def weigh_parts(
+    prepared: Prepared,
+    committee: System,
+    parts: Sequence[Part],
+    split: Split,
+    seed: int,
+    class_weight: NDArray[np.float64] | None,
+    failed: dict[str, str],
+) -> CommitteeOutcome:
+    """Weigh members on the validation vertices of a split.
+
+    Where every labelled vertex is answered for without its label, they are weighed on all.
+    """
+
+    def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return vertices[drawn(len(vertices), MOST_WEIGHED, np.random.default_rng((seed, 6)))]
+
+    held_out = parts[0].held
+    labelled = split.val if held_out is None else np.flatnonzero(held_out != NO_FOLD)
+    weighed = some_of(labelled)
+    pooling = pooling_of(prepared.task)
+    truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
+    logits = pooling.read([part.probabilities for part in parts])
+    options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
+    prior = np.ones(len(parts))
+    if prepared.targets is None:  # The frequencies of classes are known.
+        prior = prior_weights([part.system for part in parts], prepared.graph, split)
+
+    def fit(
+        used: NDArray[np.bool_],
+        val: NDArray[np.int64] = weighed,
+        outputs: NDArray[np.float64] | None = None,
+    ) -> Pool:
+        own = (logits[:, val] if outputs is None else outputs)[used]
+        return pooling.fit(own, truth[val], prior=prior[used], **options).among(used)
+
+    def weigh(used: NDArray[np.bool_], outputs: NDArray[np.float64] | None = None) -> Pool:
+        pool = fit(used, outputs=outputs)
+        counts = used & (pool.shares >= min(LEAST, pool.shares.max()))
+        return pool if (counts == used).all() else fit(counts, outputs=outputs)
+
+    everyone = np.ones(len(parts), dtype=bool)
+    pool = weigh(everyone)
+    used = pool.shares > 0
+    growing = () if not any(part.system.recognises for part in parts) else SHARES
+    learned: dict[str, Any] = {"train": split.train, "class_weight": class_weight}
+    of_new = (outputs_for_new(prepared, parts, weighed, s, seed, **learned) for s in growing)
+    folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
+    movable = np.array([not part.system.keeps_graph for part in parts])
+    elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
+    leading = parts[int(pool.shares.argmax())].runs[0]
+    return CommitteeOutcome(
+        committee,
+        leading.network,
+        leading.result,
+        pool.answer(logits),
+        sum(part.seconds for part in parts),
+        min(run.side_by_side for part in parts for run in part.runs),
+        tuple(parts),
+        pool,
+        weigh(movable, elsewhere) if movable.any() else pool,
+        tuple(weigh(everyone, pooling.read(outputs)) for outputs in of_new),
+        weigh,
+        logits,
+        tuple(fit(used, others) for others in folds),
+        failed,
+    )

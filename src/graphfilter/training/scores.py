@@ -1,0 +1,441 @@
+"""Whether sets and intervals hold the truth as often as they promised.
+
+What a loss should be on vertices without truth, by what it was on others that are alike.
+
+How good predicted probabilities are.
+
+How good predicted numbers are, and predicted labels where a vertex may have several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.splits import Split
+from graphfilter.training.comparing import LEVEL, wilson_interval
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The share of vertices whose set or interval held the truth, with its interval.
+
+    >>> Coverage.of(np.array([True, True, True, False])).share
+    0.75
+    """
+
+    n_vertices: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, held: NDArray[np.bool_]) -> Coverage:
+        """Count the vertices whose truth was held; there must be one."""
+        n_held = int(held.sum())
+        return cls(len(held), n_held / len(held), *wilson_interval(n_held, len(held)))
+
+
+def coverage_by(held: NDArray[np.bool_], groups: NDArray[Any]) -> dict[Any, Coverage]:
+    """Return the coverage of each group of vertices, in the order of the groups' names."""
+    return {name: Coverage.of(held[groups == name]) for name in np.unique(groups).tolist()}
+
+
+def chance_of_coverage(
+    coverage: float, n_calibrated: int, n_vertices: int, level: float = LEVEL
+) -> tuple[float, float]:
+    r"""Return between which shares chance alone puts the coverage of new vertices.
+
+    Of exchangeable vertices, those that are held are beta-binomial with
+    :math:`a = n + 1 - l, b = l, l = \lfloor \alpha (n + 1) \rfloor`: both those that calibrate and
+    those that are counted are few.
+
+    >>> low, high = chance_of_coverage(0.9, n_calibrated=1000, n_vertices=1000)
+    >>> round(low, 2), 0.92 < high < 0.93
+    (0.87, True)
+    """
+    from scipy.stats import betabinom
+
+    missed = int(np.floor((1 - coverage) * (n_calibrated + 1) + 1e-9))
+    if missed < 1:
+        return 1.0, 1.0
+    law = betabinom(n_vertices, n_calibrated + 1 - missed, missed)
+    ends = law.ppf([(1 - level) / 2, (1 + level) / 2]) / n_vertices
+    return float(ends[0]), float(ends[1])
+
+
+Array = NDArray[np.float64]
+
+MOST_BINS, FEWEST_IN_A_BIN = 10, 30
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A mean loss that is expected, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class LossBins:
+    r"""The mean loss of vertices whose truth is known, by a signal that each vertex has.
+
+    The signal is what an answer says of itself, such as its probability. Of N new vertices with
+    shares :math:`w_b` in the bins of the signal, the mean loss is expected to be
+
+    .. math:: \mu = \sum_b w_b \bar\ell_b, \qquad n_{eff} = 1 / \sum_b w_b^2 / n_b ,
+
+    if vertices of equal signal have the losses that they had. A loss that is a share of errors is
+    then beta-binomial, as if :math:`n_{eff}` vertices had shown :math:`\mu` of them; any other is
+    normal with the variance :math:`\sum_b w_b v_b (1 / n_{eff} + 1 / N)`.
+
+    Attributes
+    ----------
+    edges : array (B - 1,)
+        Between bins.
+    counts, means, variances : arrays (B,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure = np.linspace(0, 1, 200)
+    >>> bins = LossBins.of(sure, wrong := (sure < 0.25).astype(float))
+    >>> bool(abs(bins.expect(sure, is_share=True).value - wrong.mean()) < 0.01)
+    True
+    """
+
+    edges: Array
+    counts: NDArray[np.int64]
+    means: Array
+    variances: Array
+
+    @classmethod
+    def of(cls, signal: Array, losses: Array) -> LossBins:
+        """Divide vertices by their signal into bins of equal size."""
+        n_bins = int(np.clip(len(signal) // FEWEST_IN_A_BIN, 1, MOST_BINS))
+        edges = np.unique(np.quantile(signal, np.linspace(0, 1, n_bins + 1)[1:-1]))
+        place = np.searchsorted(edges, signal, side="left")
+        counts = np.bincount(place, minlength=len(edges) + 1)
+        # Each bin is drawn to the mean of all by one vertex.
+        sums = np.bincount(place, weights=losses, minlength=len(counts))
+        means = (sums + losses.mean()) / (counts + 1)
+        far = np.square(losses - means[place])
+        squares = np.bincount(place, weights=far, minlength=len(counts))
+        return cls(edges, counts, means, (squares + losses.var()) / (counts + 1))
+
+    def expect(self, signal: Array, *, is_share: bool) -> Expected:
+        """Return what the mean loss of vertices with these signals should be.
+
+        ``is_share`` says that a loss is an error or none, or a share of errors.
+        """
+        place = np.searchsorted(self.edges, signal, side="left")
+        n = max(len(signal), 1)
+        shares = np.bincount(place, minlength=len(self.counts)) / n
+        value = float(shares @ self.means)
+        n_alike = 1 / max(float(np.square(shares) @ (1 / (self.counts + 1))), 1e-12)
+        if is_share:
+            from scipy.stats import betabinom
+
+            law = betabinom(n, value * n_alike + 0.5, (1 - value) * n_alike + 0.5)
+            low, high = law.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) / n
+            return Expected(value, float(low), float(high))
+        variance = float(shares @ self.variances) * (1 / n_alike + 1 / n)
+        half = NormalDist().inv_cdf((1 + LEVEL) / 2) * np.sqrt(variance)
+        return Expected(value, max(0.0, value - half), value + half)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, to be saved."""
+        return {name: getattr(self, name) for name in ("edges", "counts", "means", "variances")}
+
+    @classmethod
+    def from_arrays(cls, edges: Any, counts: Any, means: Any, variances: Any) -> LossBins:
+        """Return what :meth:`to_arrays` returned; ValueError where it could not have."""
+        numbers = [np.asarray(a, dtype=np.float64) for a in (edges, means, variances)]
+        sizes = np.asarray(counts)
+        shapes = {a.shape for a in (sizes, *numbers[1:])}
+        if shapes != {(len(numbers[0]) + 1,)} or sizes.dtype.kind not in "iu":
+            raise ValueError("bins of losses of different lengths")
+        if not all(np.isfinite(a).all() for a in numbers) or (numbers[2] < 0).any():
+            raise ValueError("bins of losses must hold finite numbers")
+        if (np.diff(numbers[0]) < 0).any() or (sizes < 0).any():
+            raise ValueError("bins of losses must be sorted")
+        return cls(numbers[0], sizes.astype(np.int64), numbers[1], numbers[2])
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is written and compared: ``share`` is one from 0 to 1, shown in percent.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> gf.metrics.METRICS["log_loss"].lower_is_better
+    True
+    """
+
+    name: str
+    lower_is_better: bool = False
+    share: bool = True
+
+
+METRICS = {
+    "accuracy": Metric("accuracy"),
+    "balanced_accuracy": Metric("balanced accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "roc_auc": Metric("ROC AUC"),
+    "average_precision": Metric("average precision"),
+    "log_loss": Metric("log loss", lower_is_better=True, share=False),
+    "calibration_error": Metric("calibration error", lower_is_better=True),
+}
+
+
+# A class of two that is rarer than this among the training vertices asks for other scores.
+RARE = 0.2
+
+
+def looked_for(labels: NDArray[np.int64], n_classes: int = 2) -> int:
+    """Return the class of two that is looked for where nobody says which: the rarer one.
+
+    ``labels`` are those of the training vertices; of equally many, the second.
+
+    Examples
+    --------
+    >>> looked_for(np.array([0, 1, 1, 1])), looked_for(np.array([0, 1]))
+    (0, 1)
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=n_classes)
+    return 0 if n_classes == 2 and counts[0] < counts[1] else 1
+
+
+def is_rare(labels: NDArray[np.int64], n_classes: int) -> bool:
+    """Return whether one of two classes has less than a fifth of the training vertices.
+
+    >>> is_rare(np.array([0] * 9 + [1]), 2), is_rare(np.array([0, 1]), 2)
+    (True, False)
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=n_classes)
+    return n_classes == 2 and bool(0 < counts.min() < RARE * counts.sum())
+
+
+def score_parts(
+    probabilities: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    split: Split,
+    *,
+    predicted: NDArray[np.int64] | None = None,
+    positive: int | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Score the training, validation and test vertices apart; empty parts are left out.
+
+    ``predicted`` and ``positive`` as in :func:`score`; the class looked for is otherwise the one
+    that is rarer among the training vertices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
+    >>> split = gf.Split(train=[0], val=[1], test=[2])
+    >>> parts = gf.metrics.score_parts(probabilities, np.array([0, 1, 0]), split)
+    >>> {part: scores["accuracy"] for part, scores in parts.items()}
+    {'train': 1.0, 'val': 1.0, 'test': 0.0}
+    """
+    if positive is None:
+        positive = looked_for(labels[split.train], probabilities.shape[1])
+    scores = {}
+    for part in ("train", "val", "test"):
+        index = getattr(split, part)
+        index = index[labels[index] >= 0]
+        if len(index):
+            answers = None if predicted is None else predicted[index]
+            scores[part] = score(
+                probabilities[index], labels[index], predicted=answers, positive=positive
+            )
+    return scores
+
+
+def score(
+    probabilities: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    *,
+    predicted: NDArray[np.int64] | None = None,
+    positive: int | None = None,
+) -> dict[str, Any]:
+    """Return the number of vertices and every one of ``METRICS`` that is defined.
+
+    Beside the calibration error is the one that right probabilities would show by chance.
+    Balanced accuracy and macro F1 average over the classes present. ROC AUC and average precision
+    are of two classes, and left out where only one is present.
+
+    Parameters
+    ----------
+    predicted : array (n,), optional
+        The class that is answered, where it is not the most probable one.
+    positive : int, optional
+        The class whose average precision it is; the rarer of the labels otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
+    >>> round(gf.metrics.score(probabilities, np.array([0, 1, 0]))["accuracy"], 3)
+    0.667
+    """
+    # Slow to import, and used once per run.
+    from sklearn.metrics import (
+        accuracy_score,
+        average_precision_score,
+        f1_score,
+        log_loss,
+        recall_score,
+        roc_auc_score,
+    )
+
+    predicted = probabilities.argmax(axis=1) if predicted is None else predicted
+    classes = np.arange(probabilities.shape[1])
+    present = np.unique(labels)
+    over_present: dict[str, Any] = {"labels": present, "average": "macro", "zero_division": 0}
+    # Probabilities of exactly 0 would make the log loss infinite; sklearn clips them.
+    normalised = probabilities / probabilities.sum(axis=1, keepdims=True)
+    scores = {
+        "accuracy": accuracy_score(labels, predicted),
+        # balanced_accuracy_score warns where a class is predicted that is not present.
+        "balanced_accuracy": recall_score(labels, predicted, **over_present),
+        "macro_f1": f1_score(labels, predicted, **over_present),
+        "log_loss": log_loss(labels, normalised, labels=classes),
+        "calibration_error": calibration_error(probabilities, labels),
+        "calibration_by_chance": calibration_by_chance(probabilities),
+    }
+    if len(classes) == len(present) == 2:
+        sought = looked_for(labels) if positive is None else positive
+        of_it = labels == sought, probabilities[:, sought]
+        scores["roc_auc"] = roc_auc_score(*of_it)
+        scores["average_precision"] = average_precision_score(*of_it)
+    return {"n_vertices": len(labels)} | {name: float(value) for name, value in scores.items()}
+
+
+def calibration_error(
+    probabilities: NDArray[np.float64], labels: NDArray[np.int64], n_bins: int = 10
+) -> float:
+    r"""Return the expected calibration error of the predicted class (Guo et al. 2017).
+
+    .. math:: \mathrm{ECE} = \sum_b \frac{|b|}{n}\,
+              \bigl|\mathrm{accuracy}(b) - \mathrm{confidence}(b)\bigr|
+
+    over equal bins b of the confidence.
+
+    >>> always_right = np.array([[1.0, 0.0], [1.0, 0.0]])
+    >>> calibration_error(always_right, np.array([0, 0]))
+    0.0
+    >>> calibration_error(always_right, np.array([0, 1]))
+    0.5
+    """
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
+    gaps = np.bincount(_bins(confidence, n_bins), weights=right - confidence, minlength=n_bins)
+    return float(np.abs(gaps).sum() / len(labels))
+
+
+def calibration_by_chance(probabilities: NDArray[np.float64], n_bins: int = 10) -> float:
+    r"""Return the calibration error that these probabilities would show if they were right.
+
+    A bin whose vertices are right with their probabilities p has a sum of gaps of variance
+    :math:`v_b = \sum p (1 - p)`, so that, in the normal approximation,
+
+    .. math:: E[\mathrm{ECE}] \approx \frac{1}{n} \sum_b \sqrt{2 v_b / \pi}
+
+    It falls with the square root of the number of vertices: an error about as large says nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import graphfilter as gf
+    >>> sure = np.tile([0.9, 0.1], (100, 1))
+    >>> round(gf.metrics.calibration_by_chance(sure), 3)
+    0.024
+    >>> round(gf.metrics.calibration_by_chance(np.tile(sure, (100, 1))), 4)
+    0.0024
+    """
+    confidence = probabilities.max(axis=1)
+    variance = np.bincount(
+        _bins(confidence, n_bins), weights=confidence * (1 - confidence), minlength=n_bins
+    )
+    # Rows may add up to a little more than 1.
+    return float(np.sqrt(2 / np.pi * variance.clip(0)).sum() / len(confidence))
+
+
+def _bins(confidence: NDArray[np.float64], n_bins: int) -> NDArray[np.int64]:
+    return np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
+
+
+Values = NDArray[np.float64]
+
+# The first of each is the one to judge by.
+NUMBER_METRICS = {
+    "r2": Metric("R²", share=False),
+    "rmse": Metric("RMSE", lower_is_better=True, share=False),
+    "mae": Metric("mean absolute error", lower_is_better=True, share=False),
+}
+LABEL_METRICS = {
+    "micro_f1": Metric("micro F1"),
+    "macro_f1": Metric("macro F1"),
+    "average_precision": Metric("macro average precision"),
+    "micro_average_precision": Metric("micro average precision"),
+    "ranking_loss": Metric("ranking loss", lower_is_better=True, share=False),
+    "log_loss": Metric("log loss", lower_is_better=True, share=False),
+    "all_right": Metric("all labels right"),
+}
+
+
+def score_numbers(predicted: Values, truth: Values) -> dict[str, Any]:
+    r"""Return the root mean squared and the mean absolute error, and R² of two vertices or more.
+
+    Of several numbers per vertex, (n, T), each is the mean over them.
+
+    >>> score_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]))["mae"]
+    1.0
+    """
+    error = predicted - truth
+    spread = np.square(truth - truth.mean(axis=0)).sum(axis=0)
+    scores: dict[str, Any] = {"n_vertices": len(truth)}
+    if (spread > 0).all():
+        scores["r2"] = float((1 - np.square(error).sum(axis=0) / spread).mean())
+    scores["rmse"] = float(np.sqrt(np.square(error).mean(axis=0)).mean())
+    scores["mae"] = float(np.abs(error).mean())
+    return scores
+
+
+def score_labels(probabilities: Values, truth: Values) -> dict[str, Any]:
+    """Return F1, average precision and log loss of labels (n, L), each answered from one half.
+
+    Macro F1 and average precision are means over the labels that some vertex has.
+    """
+    # Slow to import, and used once per run.
+    from sklearn.metrics import average_precision_score, f1_score, label_ranking_loss
+
+    true, outputs = truth > 0.5, probabilities > 0.5
+    present = true.any(axis=0)
+    clipped = np.clip(probabilities, 1e-15, 1 - 1e-15)
+    scores: dict[str, Any] = {
+        "n_vertices": len(truth),
+        "micro_f1": float(f1_score(true, outputs, average="micro", zero_division=0)),
+        "ranking_loss": float(label_ranking_loss(true, probabilities)),
+        "log_loss": float(-np.where(true, np.log(clipped), np.log1p(-clipped)).mean()),
+        "all_right": float((true == outputs).all(axis=1).mean()),
+    }
+    if present.any():
+        every = average_precision_score(true, probabilities, average="micro")
+        scores["micro_average_precision"] = float(every)
+        of = {"average": "macro"}
+        true, outputs = true[:, present], outputs[:, present]
+        scores["macro_f1"] = float(f1_score(true, outputs, zero_division=0, **of))
+        ranked = average_precision_score(true, probabilities[:, present], **of)
+        scores["average_precision"] = float(ranked)
+    return scores

@@ -1,0 +1,212 @@
+"""graphfilter reproduce: the paper's tables and figures, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphfilter.cli.options import Quiet, argument, flag, given_words, option_field, takes
+from graphfilter.cli.progress import progress
+from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
+from graphfilter_research.commands.progress import mover
+
+if TYPE_CHECKING:
+    from graphfilter_research.bench.matrix import BenchProgress
+    from graphfilter_research.paper.options import Options
+    from graphfilter_research.paper.tables import Rendered
+    from graphfilter_research.paper.target import Target
+
+REPORT_FILE = "report.html"
+OUT, RUNNING = "Output", "Running"
+# Options of running, refused with --from-records.
+RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """Say where the records are, and how what is not on record is run."""
+
+    out: Path | None = option_field(
+        None,
+        "Folder for records, tables, figures and report.html; resumes from its records.",
+        "FOLDER",
+        OUT,
+    )
+    from_records: Path | None = option_field(
+        None,
+        "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
+        "FOLDER",
+        OUT,
+    )
+    gzip: bool = option_field(False, "Compress the records.", panel=OUT)
+    runs: int = option_field(
+        10, "Number of runs; run r has seed r and split r.", "N", RUNNING, min=1
+    )
+    jobs: int = option_field(1, "Number of processes.", "N", RUNNING, min=1)
+    device: str = option_field("auto", "Device: auto, cpu or cuda.", "NAME", RUNNING)
+    literature: bool = option_field(
+        False,
+        "Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.",
+        panel=RUNNING,
+    )
+    variants: bool = option_field(
+        False,
+        "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
+        panel=RUNNING,
+    )
+    quick: bool = option_field(
+        False, "Few runs, epochs and datasets, for a quick look.", panel=RUNNING
+    )
+
+
+@takes(ReproduceOptions)
+def reproduce(
+    how: ReproduceOptions,
+    context: typer.Context,
+    target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = "",
+    show_list: Annotated[bool, flag("--list", "List the targets.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure a table or figure of the paper again, beside the published values.
+
+    The same command resumes an interrupted one.
+
+    Example:  graphfilter reproduce table2 --out results --jobs 8
+    """  # fmt: skip
+    for word in given_words(context):
+        if how.from_records is not None and word in RUN_OPTIONS:
+            raise ConfigError(
+                f"{word} is for running, and --from-records runs nothing: leave one of them out."
+            )
+    from graphfilter_research.paper.targets import TARGETS
+
+    if show_list:
+        for name, known in TARGETS.items():
+            say(f"{name:<20} {known.summary}")
+        return
+    if not target:
+        raise ConfigError("name a target; graphfilter reproduce --list shows them.")
+    check_name("target", target, [*TARGETS, "all"])
+    if how.out is None:
+        raise ConfigError("give a folder for the results with --out.")
+    if _reproduce(how, how.out, target, quiet):
+        raise typer.Exit(1)
+
+
+def _reproduce(how: ReproduceOptions, out: Path, target: str, quiet: bool) -> int:
+    """Reproduce a target, or all; return how many runs, or targets of all, failed."""
+    from graphfilter.util.devices import pick_device
+    from graphfilter.util.files import make_folder
+    from graphfilter_research.paper.options import Options
+    from graphfilter_research.paper.reproduction_page import write_reproduction
+    from graphfilter_research.paper.targets import TARGETS
+
+    device = pick_device(how.device)
+    options = Options(how.runs, how.quick, device, how.jobs, how.literature, how.variants)
+    make_folder(out)
+    # What goes beyond the paper is built from what is on record, and not run any further.
+    only_built = target == "all" and not how.variants
+    place = how.from_records or out
+    failed = 0
+    built: dict[str, Rendered] = {}
+    for name, wanted in TARGETS.items():
+        is_extra = only_built and wanted.is_variant
+        if target not in (name, "all") or (is_extra and not wanted.is_on_record(place, options)):
+            continue
+        try:
+            packed = how.gzip and wanted.is_trained
+            source = how.from_records or (out if is_extra else None)
+            rendered, n_failed = _one(wanted, out, source, options, packed, quiet)
+            built[wanted.records(options)] = rendered
+            failed += n_failed
+        except KeyboardInterrupt as stop:
+            kept = f"every finished run is in {out}. The same command resumes."
+            raise typer.Exit(end_stopped(stop, kept)) from None
+        except GraphFilterError as error:
+            if target != "all":
+                raise
+            complain(f"{name}: {error}")
+            failed += 1
+    write_reproduction(out / REPORT_FILE, place, built)
+    say(f"Report in {out / REPORT_FILE} (open it in a browser).")
+    return failed
+
+
+def _one(
+    target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
+) -> tuple[Rendered, int]:
+    """Run a target unless its records are given, write and print it; count failed runs."""
+    from graphfilter.util.records import pack_lines
+    from graphfilter_research.paper.options import QUICK_EPOCHS, QUICK_RUNS
+
+    failed = 0
+    if source is None:
+        with progress("{done}/{total} runs", show=not quiet) as move:
+            report = mover(move)
+
+            def on_progress(told: BenchProgress) -> None:
+                nonlocal failed
+                failed = told.failed
+                report(told)
+
+            notes = target.collect(out, options, on_progress)
+        tell(notes, quiet=quiet)
+    rendered = target.render(source or out, options)
+    shown = rendered
+    if options.quick:
+        quick_note = (
+            f"Made with --quick, at most {QUICK_RUNS} runs of {QUICK_EPOCHS} epochs: it shows "
+            "that everything works, and nothing else."
+        )
+        title = f"{rendered.title} (--quick: not to be published)"
+        shown = replace(rendered, title=title, notes=(*rendered.notes, quick_note))
+    written = _write(shown, rendered.picture, out, target.records(options))
+    if source is None and gzip:
+        written.append(pack_lines(out, target.records(options)).name)
+    _show(shown)
+    say(f"Written to {out}: {', '.join(written)}.")
+    if failed:
+        complain(f"{failed} runs failed: their reasons are in the records. Start again to retry.")
+    return rendered, failed
+
+
+def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str]:
+    from graphfilter.report.tables import to_csv, to_latex, to_markdown
+    from graphfilter.util.files import atomic_file
+    from graphfilter_research.paper.tables import make_table
+
+    files = {}
+    if rendered.blocks:
+        table = make_table(rendered)
+        files = {
+            f"{name}.md": to_markdown(table),
+            f"{name}.csv": to_csv([table]),
+            f"{name}.tex": to_latex(table),
+        }
+    for file, text in files.items():
+        with atomic_file(out / file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    if picture:
+        with atomic_file(out / f"{name}.png") as temporary:
+            temporary.write_bytes(picture)
+        files[f"{name}.png"] = ""
+    return list(files)
+
+
+def _show(rendered: Rendered) -> None:
+    from graphfilter.report.tables import text_rows
+    from graphfilter_research.paper.tables import make_table
+
+    table = make_table(rendered)
+    say(table.title)
+    for block in table.blocks:
+        heads, rows = text_rows(block)
+        show_table(heads, rows, title=block.heading)
+    for note in table.notes:
+        say(note)
+    if table.legend.text:
+        say(table.legend.text)

@@ -1,0 +1,165 @@
+"""Datasets by name: found in a folder or the user's cache, or downloaded once and built there.
+
+Looked for in this order: the folder given, the folder in ``GRAPHFILTER_DATA``, the cache
+(``GRAPHFILTER_CACHE``, or the usual place of the operating system). A file in one of the first
+two must have the checksum of the catalogue. The cache holds what was built here from the
+originals, each checked against its own checksum where one is known. Whatever the way, the counts
+of the catalogue are checked at every loading.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from graphfilter.data.datasets import Progress, cache_folder
+from graphfilter.data.graph import Graph
+from graphfilter.data.npz import drop_from_splits, note_unlabelled
+from graphfilter.data.store import is_store, open_store
+from graphfilter.util.arrays import AnyPath, reading
+from graphfilter.util.errors import ConfigError, DataFileError, check_name
+from graphfilter.util.files import scratch_folder
+from graphfilter.util.records import sha256_of
+from graphfilter_research.datasets import readers
+from graphfilter_research.datasets.catalogue import ALIASES, DATASETS, Dataset
+from graphfilter_research.datasets.download import add_directions, download
+
+
+def describe(name: str) -> Dataset:
+    """Return the entry of the catalogue; aliases work too."""
+    known = ALIASES.get(str(name).lower(), name)
+    return DATASETS[check_name("dataset", known, DATASETS)]
+
+
+def load(name: str, *, folder: AnyPath | None = None, progress: Progress | None = None) -> Graph:
+    """Load a dataset by name: see :func:`graphfilter.load_dataset`."""
+    entry = describe(name)
+    if entry.reader == "ogb":
+        return _load_ogb(entry, folder)
+    path = locate(entry.name, folder=folder)
+    if entry.base is not None:
+        base = load(entry.base, folder=folder, progress=progress)
+        return _load_directed(entry, base, path, progress)
+    if path is None:
+        path = _build(entry, progress)
+    elif path.parent != cache_folder():
+        check_sha256(path, entry)
+    graph = readers.read_npz(path)
+    if entry.largest_component:
+        graph = graph.largest_component()
+    graph = graph.replace(name=entry.name)
+    check_counts(graph, entry, path)
+    return graph
+
+
+def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
+    """Find the file that :func:`load` would read, or None where there is none yet."""
+    entry = describe(name)
+    if entry.file is None:
+        return None
+    paths = (place / entry.file for place in _places(folder))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _places(folder: AnyPath | None) -> list[Path]:
+    """List where datasets are looked for, in order."""
+    told = (folder, os.environ.get("GRAPHFILTER_DATA"))
+    return [*(Path(place) for place in told if place), cache_folder()]
+
+
+def _build(entry: Dataset, progress: Progress | None) -> Path:
+    """Download the originals, build the graph, check it and keep it in the cache."""
+    assert entry.file is not None
+    target = cache_folder() / entry.file
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be made: {error.strerror}. Set GRAPHFILTER_CACHE to another folder"
+        raise DataFileError(target.parent, f"{problem}.") from None
+    whole = whole_of(entry)
+    # Originals go to a folder that vanishes, whatever happens: nothing half-done can stay behind.
+    with scratch_folder("graphfilter-originals-") as folder:
+        for original in entry.originals:
+            download(original, folder, target, progress)
+        graph = _read_originals(whole, folder)
+    check_counts(graph, whole, entry.url or entry.name)
+    readers.write_npz(graph, target)
+    return target
+
+
+def _load_directed(
+    entry: Dataset, base: Graph, path: Path | None, progress: Progress | None
+) -> Graph:
+    """Add the directions that an original holds to the dataset without them."""
+    [original] = entry.originals
+    if path is None:
+        path = cache_folder() / str(entry.file)
+        folder = path.parents[len(Path(original.path).parts) - 1]
+        download(original, folder, path, progress, name=str(entry.file))
+    check_sha256(path, entry)
+    return add_directions(base, path).replace(name=entry.name)
+
+
+def _read_originals(entry: Dataset, folder: Path) -> Graph:
+    first = folder / entry.originals[0].path
+    if entry.reader == "planetoid":
+        graph = readers.read_planetoid(folder, entry.name)
+        fixed = readers.read_geom_gcn_splits(folder / "splits", entry.name, graph.n_vertices)
+        assert graph.labels is not None
+        unlabelled = np.flatnonzero(graph.labels < 0)
+        fixed, n_changed = drop_from_splits(fixed, unlabelled)
+        notes = dict.fromkeys([*graph.notes, *note_unlabelled(len(unlabelled), n_changed)])
+        return graph.replace(splits=[*fixed, *graph.splits], notes=tuple(notes))
+    if entry.reader == "geom_gcn":
+        return readers.read_geom_gcn(folder, first.parent.name, folder / "splits")
+    if entry.reader == "sgf":
+        return readers.read_sgf(folder, first.stem)
+    if entry.reader == "graphdata":
+        return readers.read_graphdata(first)
+    assert entry.reader == "heterophilous", entry.reader
+    return readers.read_heterophilous(first)
+
+
+def whole_of(entry: Dataset) -> Dataset:
+    """Return the dataset of the same file whose graph is not cut to its largest component."""
+    return next(e for e in DATASETS.values() if e.file == entry.file and not e.largest_component)
+
+
+def check_sha256(path: Path, entry: Dataset) -> None:
+    """Raise where a file has another checksum than the catalogue knows of it."""
+    with reading(path, "Check its permissions."):
+        found = sha256_of(path)
+    if entry.sha256 is not None and found != entry.sha256:
+        raise DataFileError(
+            path,
+            f"is not the {entry.name} that is known (sha256 {found[:12]}..., must be "
+            f"{entry.sha256[:12]}...). Get it again; or, to use your own version, give it another "
+            "name and read it with graphfilter.data.npz.read_npz.",
+        )
+
+
+def check_counts(graph: Graph, entry: Dataset, where: AnyPath) -> None:
+    """Raise where a graph has other numbers of vertices, edges, features or classes."""
+    got = (graph.n_vertices, graph.n_edges, graph.n_features, graph.n_classes)
+    if entry.counts is not None and got != entry.counts:
+        raise DataFileError(
+            where,
+            f"is not {entry.name}: it must have (vertices, edges, features, classes) = "
+            f"{entry.counts}; got {got}. Delete it and load the dataset again.",
+        )
+
+
+def _load_ogb(entry: Dataset, folder: AnyPath | None) -> Graph:
+    """Open the store that was built of a dataset: the package ogb would unpickle it."""
+    for place in _places(folder):
+        if is_store(place / entry.name):
+            graph = open_store(place / entry.name).replace(name=entry.name)
+            check_counts(graph, entry, place / entry.name)
+            return graph
+    raise ConfigError(
+        f"{entry.name} must be built as a graph store first; there is none. Fetch and unpack its "
+        f"raw files ({entry.source}), then: graphfilter store FOLDER --out "
+        f"{cache_folder() / entry.name}"
+    )

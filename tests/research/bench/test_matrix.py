@@ -1,0 +1,137 @@
+"""The matrix of runs: what is on record is skipped or copied, what fails is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.processes import forking
+
+from graphfilter.data import make_csbm
+from graphfilter.data.npz import write_npz
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.records import one_writer
+from graphfilter_research.bench import matrix
+from graphfilter_research.bench.matrix import BenchProgress, run_matrix
+from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.record import RecordFile, read_records
+
+
+def make_pair(dataset: str, model: str, **changes: Any) -> Pair:
+    pair = Pair(dataset, model, "stratified", runs=2, scaling="row", device="cpu", max_epochs=2)
+    return replace(pair, **changes)
+
+
+def test_known_runs_are_copied_not_made_again(tmp_path: Path) -> None:
+    pairs = [make_pair("karate", "sgf")]
+    run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
+    known = {record.key: record for record in read_records(tmp_path / "one.jsonl")}
+    run_matrix(pairs, RecordFile(tmp_path / "two.jsonl"), known=known)
+    # The seconds too: those of another training would differ.
+    assert read_records(tmp_path / "two.jsonl") == list(known.values())
+
+
+def test_matrix_is_refused_while_another_process_writes_its_records(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path / "one.jsonl")
+    refused = pytest.raises(ConfigError, match=r"one\.jsonl: another process is writing to it")
+    with one_writer(file.path), refused:
+        run_matrix([make_pair("karate", "sgf")], file)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_matrix_takes_a_graph_from_a_file_under_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    path = tmp_path / "graph.npz"
+    write_npz(make_csbm(60, n_features=4), path)
+    pairs = [make_pair("csbm~0", "sgf", file=str(path))]
+    for name, jobs in (("one", 1), ("many", 2)):
+        run_matrix(pairs, RecordFile(tmp_path / f"{name}.jsonl"), jobs=jobs)
+    one, many = (read_records(tmp_path / f"{name}.jsonl") for name in ("one", "many"))
+    assert [(r.dataset, r.model, r.seed) for r in one] == [
+        ("csbm~0", "sgf", 0), ("csbm~0", "sgf", 1),
+    ]  # fmt: skip
+    assert [r.scores for r in one] == [r.scores for r in many]
+    # Under its recorded name and from another file, nothing is run again.
+    other = path.rename(tmp_path / "elsewhere.npz")
+    pairs = [make_pair("csbm~0", "sgf", file=str(other))]
+    assert run_matrix(pairs, RecordFile(tmp_path / "one.jsonl")) == one
+    assert read_records(tmp_path / "one.jsonl") == one
+
+
+def test_matrix_keeps_the_order_of_pairs_that_differ_in_their_protocol(tmp_path: Path) -> None:
+    pairs = [
+        make_pair("karate", "mlp", scaling="none"),
+        make_pair("karate", "mlp"),
+        make_pair("karate", "mlp", split_rule="per_class"),
+    ]
+    seen: list[BenchProgress] = []
+    file = RecordFile(tmp_path / "r.jsonl")
+    records = run_matrix(pairs, file, on_progress=seen.append)
+    assert [(r.scaling, r.split_rule, r.seed) for r in records] == [
+        (pair.scaling, pair.split_rule, seed) for pair in pairs for seed in (0, 1)
+    ]
+    assert (seen[-1].done, seen[-1].total, seen[-1].what) == (6, 6, "karate: mlp")
+    assert run_matrix(pairs[::-1], file) == [*records[4:], *records[2:4], *records[:2]]
+
+
+def test_runs_that_are_made_in_turn_are_divided_among_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    pairs = [make_pair("karate", "mlp", split_rule=rule) for rule in ("new:0.2", "seen:0.2")]
+    one = run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
+    given: list[tuple[str, int, int]] = []
+    run = matrix.run_in_processes
+
+    def watched(pairs, jobs, handle, end) -> None:
+        given.extend((pair.split_rule, pair.first, pair.runs) for pair in pairs)
+        run(pairs, jobs, handle, end)
+
+    monkeypatch.setattr(matrix, "run_in_processes", watched)
+    many = run_matrix(pairs, RecordFile(tmp_path / "many.jsonl"), jobs=2)
+    assert given == [("new:0.2", 0, 1), ("new:0.2", 1, 1), ("seen:0.2", 0, 2)]
+    assert [r.key for r in many] == [r.key for r in one]
+    assert [r.scores for r in many] == [r.scores for r in one]
+
+
+def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
+    pairs = [make_pair("karate", "mlp", split_rule="public")]
+    steps: list[BenchProgress] = []
+    for _ in range(2):
+        run_matrix(pairs, RecordFile(tmp_path / "records.jsonl"), on_progress=steps.append)
+        assert steps[-1].failed == 2
+    records = read_records(tmp_path / "records.jsonl")
+    assert [r.ok for r in records] == [False] * 4
+
+
+@pytest.mark.parametrize(("code", "why"), [(-9, "memory"), (-6, "printed above"), (1, "printed")])
+def test_runs_of_a_process_that_ended_are_recorded_as_failed(
+    code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "r.jsonl"
+    run_matrix([make_pair("karate", "mlp", runs=1)], RecordFile(out))
+    monkeypatch.setattr(matrix, "run_in_processes", lambda pairs, jobs, handle, end:
+                        [end(pair, code) for pair in pairs])  # fmt: skip
+    pairs = [make_pair("karate", model) for model in ("mlp", "sgc")]
+    run_matrix(pairs, RecordFile(out), jobs=2)
+    written = [(r.model, r.seed, r.status) for r in read_records(out)]
+    assert written == [
+        ("mlp", 0, "ok"), ("mlp", 1, "failed"), ("sgc", 0, "failed"), ("sgc", 1, "failed"),
+    ]  # fmt: skip
+    reason = read_records(out)[1].reason
+    assert f"code {code}: " in reason
+    assert why in reason
+
+
+def test_progress_counts_up_to_the_whole_matrix(tmp_path: Path) -> None:
+    seen: list[BenchProgress] = []
+    pairs = [make_pair("karate", model) for model in ("mlp", "label-propagation")]
+    run_matrix(pairs, RecordFile(tmp_path / "r.jsonl"), on_progress=seen.append)
+    done = [progress.done for progress in seen]
+    assert done == sorted(done)
+    assert (seen[-1].done, seen[-1].total, seen[-1].seconds_left) == (4, 4, 0.0)
+    assert seen[0].seconds_left is None

@@ -1,0 +1,134 @@
+"""The committee's table: what is compared, and what leaving a member out is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphfilter.systems import get_system
+from graphfilter_research.bench.record import Record
+from graphfilter_research.paper import committee_table
+from graphfilter_research.paper.comparison import ComparedAccuracy
+from graphfilter_research.paper.options import Options
+from graphfilter_research.paper.records import open_records
+
+
+def record(model: str, split: int, test: float, members: dict[str, Any] | None = None) -> Record:
+    sizes = {"n_vertices": 30, "calibration_error": 0.02}
+    scores = {part: {**sizes, "accuracy": test} for part in ("train", "val", "test")}
+    scaling = "auto" if model.startswith("committee") else "none"
+    return Record(
+        "texas", model, "stratified", split, split, scaling, {}, "cpu", scores=scores,
+        members=members or {},
+    )  # fmt: skip
+
+
+def test_best_other_is_the_best_on_test_of_those_with_ten_runs() -> None:
+    runs = [record("mlp", i, 0.8) for i in range(10)] + [record("gcn", i, 0.6) for i in range(10)]
+    few = [record("gat", i, 0.99) for i in range(9)]
+    ours = [record("committee-low", i, 0.95) for i in range(10)]
+    found = committee_table.best_other([*runs, *few, *ours], "texas")
+    assert isinstance(found, ComparedAccuracy)
+    assert found.mean == pytest.approx(80)
+    assert str(found) == f"80.00 ± 0.00 ({get_system('mlp').title})"
+    assert committee_table.best_other(runs, "cora") == ""
+
+
+def test_table_shows_the_committee_apart_and_what_members_add(tmp_path: Path) -> None:
+    member = {"share": 0.25, "without": {"accuracy": 0.8}, "test": {"calibration_error": 0.1}}
+    file = open_records(tmp_path, committee_table.TARGET.name)
+    for i in range(10):
+        file.append([record("committee", i, 0.9, {"features": member})])
+    scores, checks, lost, shares = committee_table.TARGET.build(tmp_path, Options()).blocks
+    (row,) = scores.rows
+    assert [str(cell) for cell in row.cells[:2]] == ["90.00 ± 0.00", ""]
+    assert row.cells[3] == ""
+    assert checks.rows[0].cells == ("", "", "2.0", "10.0 (features alone)")
+    assert lost.rows[0].cells == ("-10.00",)
+    assert shares.rows[0].cells == ("25",)
+    assert lost.columns == ("features alone",)
+
+
+def test_run_on_record_twice_counts_once_as_recorded_last() -> None:
+    first = [record("mlp", i, 0.9) for i in range(10)]
+    again = [replace(record("mlp", i, 0.5), network={"kind": "another"}) for i in range(10)]
+    found = committee_table.best_other([*first, *again], "texas")
+    assert isinstance(found, ComparedAccuracy)
+    assert (found.mean, found.n) == (pytest.approx(50), 10)
+    ours = [record("committee", i, 0.8) for i in range(10)]
+    assert committee_table.against_all(ours, [*first, *again], "texas").endswith("worse 0")
+
+
+def test_committee_is_compared_with_its_best_member() -> None:
+    def members(i: int) -> dict[str, Any]:
+        weak, strong = 0.5, 0.7 + 0.001 * (-1) ** i
+        return {"deep": {"test": {"accuracy": weak}}, "features": {"test": {"accuracy": strong}}}
+
+    runs = [record("committee", i, 0.8, members(i)) for i in range(10)]
+    said = committee_table.against_best_member(runs, "accuracy")
+    assert said == "better (features alone 70.00)"
+    level = [record("committee", i, 0.7, members(i)) for i in range(10)]
+    assert committee_table.against_best_member(level, "accuracy").startswith("level")
+
+
+def test_others_are_counted_by_pairs_of_runs_on_the_same_split() -> None:
+    ours = [record("committee", i, 0.8 + i / 100) for i in range(10)]
+    noise = [0.05 * (-1) ** i for i in range(10)]
+    others = [
+        *(record("mlp", i, 0.7 + i / 100 + noise[i] / 10) for i in range(10)),
+        *(record("gcn", i, 0.8 + i / 100 + noise[i]) for i in range(10)),
+        *(record("gat", i, 0.9 + i / 100 + noise[i] / 10) for i in range(10)),
+        *(record("sgf", i, 0.1) for i in range(9)),
+        *(record("committee-low", i, 0.1) for i in range(10)),
+        *(record("only-deep", i, 0.1) for i in range(10)),
+    ]
+    said = committee_table.against_all(ours, others, "texas")
+    assert said == "better 1, level 1, worse 1 (GAT)"
+    assert committee_table.against_all(ours, others[:5], "texas") == ""
+
+
+def test_table_shows_low_effort_beside_the_committee(tmp_path: Path) -> None:
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    file = open_records(tmp_path, committee_table.TARGET.name)
+    file.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
+    file.append([record("committee-low", i, 0.85, {"features": member}) for i in range(10)])
+    (row,) = committee_table.TARGET.build(tmp_path, Options()).blocks[0].rows
+    assert [str(row.cells[i]) for i in (0, 3)] == ["90.00 ± 0.00", "85.00 ± 0.00"]
+
+
+def test_systems_are_ranked_by_their_mean_test_scores(tmp_path: Path) -> None:
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    ours = open_records(tmp_path, committee_table.TARGET.name)
+    ours.append([record("committee", i, 0.9, {"features": member}) for i in range(10)])
+    others = open_records(tmp_path, "others")
+    for model, accuracy in {"mlp": 0.7, "gcn": 0.8, "gat": 0.8}.items():
+        others.append([record(model, i, accuracy) for i in range(10)])
+    others.append([record("sgc", i, 0.99) for i in range(9)])
+    ranked = committee_table.TARGET.build(tmp_path, Options()).blocks[2]
+    assert ranked.heading == "Rank among 4 systems, 1 datasets"
+    assert {row.label: row.cells for row in ranked.rows} == {
+        "Committee of filters": ("1.0", "1"), "GCN": ("2.5", "0"), "GAT": ("2.5", "0"),
+        "MLP": ("4.0", "0"),
+    }  # fmt: skip
+
+
+def test_ranked_systems_have_the_scaling_that_validation_chose(tmp_path: Path) -> None:
+    """Of raw features with the better test score and rows with the better validation score."""
+    member = {"share": 1.0, "without": {}, "test": {"calibration_error": 0.1}}
+    ours = open_records(tmp_path, committee_table.TARGET.name)
+    ours.append([record("committee", i, 0.8, {"features": member}) for i in range(10)])
+    others = open_records(tmp_path, "others")
+    for model in ("gcn", "gat", "mlp"):
+        others.append([record(model, i, 0.6) for i in range(10)])
+    for scaling, val, test in (("none", 0.7, 0.9), ("row", 0.75, 0.7)):
+        runs = [record("sgc", i, test) for i in range(10)]
+        for run in runs:
+            run.scores["val"]["accuracy"] = val
+        others.append([replace(run, scaling=scaling) for run in runs])
+    ranked = committee_table.TARGET.build(tmp_path, Options()).blocks[2]
+    assert [(row.label, row.cells) for row in ranked.rows][:2] == [
+        ("Committee of filters", ("1.0", "1")), ("SGC", ("2.0", "0")),
+    ]  # fmt: skip

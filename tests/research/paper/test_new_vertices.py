@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from graphfilter_research.bench.pair import blank_records
+from graphfilter_research.paper import new_vertices
+from graphfilter_research.paper.comparison import ComparedAccuracy
+from graphfilter_research.paper.options import Options
+
+
+def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
+    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=2, device="cpu"))
+    asked = {(pair.model, pair.split_rule) for pair in pairs}
+    assert len(asked) == len(pairs) == 5 * 3 * 2
+    assert {rule for _, rule in asked} == {
+        f"{protocol}:{share}" for protocol in ("seen", "new") for share in ("0.05", "0.2", "0.5")
+    }
+
+
+def test_table_has_seen_and_new_side_by_side() -> None:
+    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=1, device="cpu"))
+    records = []
+    for i, pair in enumerate(pairs):
+        part = {"n_vertices": 10, "accuracy": 0.5 + i / 100}
+        for record in blank_records(pair):
+            record.scores.update(train=part, val=part, test=part)
+            records.append(record)
+    rendered = new_vertices.TARGET.show(records, ["cora"])
+    (block,) = rendered.blocks
+    assert block.columns == (
+        "5 %, seen", "5 %, new", "20 %, seen", "20 %, new", "50 %, seen", "50 %, new",
+    )  # fmt: skip
+    cells = [cell for cell in block.rows[0].cells if isinstance(cell, ComparedAccuracy)]
+    assert [round(float(cell.mean)) for cell in cells] == [50, 55, 60, 65, 70, 75]
+    assert rendered.figure is not None

@@ -1,0 +1,213 @@
+"""Drift: what moved is named, what did not raises no alarm, and what accuracy to expect is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphfilter import Graph, SGFClassifier, SGFRegressor
+from graphfilter.data import make_csbm
+from graphfilter.estimators.targets import named_target
+from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs.drift import Drift, find_drift
+from graphfilter.runs.fit import Fit, train_fit
+from graphfilter.runs.observed import variation
+from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.runs.reference import Reference
+from graphfilter.training import MULTILABEL, REGRESSION
+
+N = 300
+KNOWN = 60
+FEATURES = np.random.default_rng(0).normal(size=(KNOWN, 2))
+
+
+def make(seed: int) -> Graph:
+    graph = make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=6, seed=seed)
+    return graph.replace(feature_names=["age", "income", "c", "d", "e"])
+
+
+@pytest.fixture(scope="module")
+def fit() -> Fit:
+    estimator = SGFClassifier(max_epochs=40, n_layers=3, random_state=0)
+    return train_fit(plan_fit(Source(make(0)), 0), estimator, baselines=False)
+
+
+def drift_of(fit: Fit, graph: Graph) -> Drift:
+    outputs = fit.estimator.answers(graph=graph)
+    return find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__,
+        fit.task.decide(outputs), np.arange(graph.n_vertices), are_new=True,
+    )  # fmt: skip
+
+
+def test_graph_that_has_not_changed_raises_few_alarms(fit: Fit) -> None:
+    alarms, held = 0, 0
+    for seed in range(1, 21):
+        graph = make(seed)
+        found = drift_of(fit, graph)
+        alarms += bool(found.beyond_chance)
+        truth = (fit.estimator.answers(graph=graph).argmax(axis=1) != graph.labels).mean()
+        held += found.losses[0].expected.low <= truth <= found.losses[0].expected.high
+    assert alarms <= 2
+    assert held >= 17
+
+
+def test_no_drift_is_said_as_that(fit: Fit) -> None:
+    said = " ".join(drift_of(fit, make(1)).sentences())
+    # Five features, degrees, neighbours' answers and two classes.
+    assert said.startswith("No drift: of 9 comparisons of the 300 new vertices with those of the")
+    assert "a false alarm in at most 5% of predictions" in said
+    assert "on the test vertices of the fit it was" in said
+    assert "may be less accurate" not in said
+
+
+def test_column_that_moved_is_named(fit: Fit) -> None:
+    graph = make(1)
+    features = np.array(graph.features)
+    features[:, 1] += 1.5
+    found = drift_of(fit, replace(graph, features=features))
+    assert found.beyond_chance[0].what.startswith("'income' above")
+    said = " ".join(found.sentences())
+    assert said.startswith("Drift: of 9 comparisons")
+    assert "label some of these vertices to measure it" in said
+
+
+def test_denser_graph_is_named(fit: Fit) -> None:
+    graph = make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=12, seed=1)
+    found = drift_of(fit, graph)
+    assert "degree" in {move.kind for move in found.beyond_chance}
+    (move,) = [move for move in found.moves if move.kind == "degree"]
+    assert move.what.startswith("more than ")
+    assert move.now > move.before
+
+
+def grown_drift(fit: Fit, mean_degrees: tuple[float, float]) -> Drift:
+    """Compare 300 new vertices beside 300 known ones, each with neighbours among its own."""
+    known, new = (
+        make_csbm(n_vertices=N, n_features=5, frequency=0.3, mean_degree=d, seed=seed)
+        for d, seed in zip(mean_degrees, (0, 1), strict=True)
+    )
+    graph = Graph.from_edges(
+        np.vstack([known.edges, N + new.edges]), 2 * N,
+        features=np.vstack([np.asarray(known.features), np.asarray(new.features)]),
+    )  # fmt: skip
+    outputs = fit.estimator.answers(graph=graph)
+    return find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__,
+        fit.task.decide(outputs), np.arange(N, 2 * N), are_new=True,
+    )  # fmt: skip
+
+
+def test_more_neighbours_of_a_graph_that_grew_raise_no_alarm(fit: Fit) -> None:
+    found = grown_drift(fit, (12, 12))
+    (move,) = [move for move in found.moves if move.kind == "degree"]
+    assert move.by_growth
+    assert move not in found.beyond_chance
+    said = " ".join(found.sentences())
+    assert f"The graph has grown: vertices with {move.sentence}, among known" in said
+    # Those that moved are listed first, whatever growth explains.
+    assert found.moves[: len(found.beyond_chance)] == found.beyond_chance
+
+
+@pytest.mark.parametrize("mean_degrees", [(6, 12), (12, 24)])
+def test_new_vertices_with_more_neighbours_than_known_ones_raise_it(
+    fit: Fit, mean_degrees: tuple[float, float]
+) -> None:
+    found = grown_drift(fit, mean_degrees)
+    assert "degree" in {move.kind for move in found.beyond_chance}
+    assert "has grown" not in " ".join(found.sentences())
+
+
+def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
+    graph = make(1)
+    outputs = np.tile([0.9, 0.1], (N, 1))
+    found = find_drift(
+        Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__, outputs.argmax(axis=1),
+        np.arange(N), are_new=False,
+    )  # fmt: skip
+    unseen = np.setdiff1d(np.arange(N), fit.split.train)
+    first = float((fit.answers[unseen] == 0).mean())
+    assert found.most_right == pytest.approx(first)
+    assert f"at most {first:.1%} of the predictions can be right" in " ".join(found.sentences())
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
+    def values(graph: Graph) -> np.ndarray:
+        x = np.asarray(graph.features, dtype=float)
+        return np.exp(x[:, :1]) if numbers else (x[:, :2] > 0).astype(float)
+
+    graph = make(0)
+    estimator: VertexEstimator = SGFClassifier(max_epochs=30, n_layers=2, random_state=0)
+    target = named_target(MULTILABEL, values(graph), ["lift", "garden"])
+    if numbers:
+        estimator = SGFRegressor(max_epochs=30, n_layers=2, random_state=0)
+        target = named_target(REGRESSION, values(graph), ["price"])
+    fit = train_fit(plan_fit(Source(graph), 0, target=target), estimator, baselines=False)
+    other = make(1)
+    assert not drift_of(fit, other).beyond_chance
+    features = np.array(other.features)
+    features[:, 0] += 2
+    found = drift_of(fit, replace(other, features=features))
+    kinds = {move.kind for move in found.beyond_chance}
+    assert {"features", "answers"} <= kinds
+    said = " ".join(found.sentences())
+    words = "the mean error would be" if numbers else "the share of labels that are right would be"
+    assert words in said
+    assert "the true value may lie far outside this interval" in said
+    unmoved = " ".join(drift_of(fit, other).sentences())
+    assert words.replace("would", "should") in unmoved
+    assert "outside this interval" not in unmoved
+    again = Reference.from_arrays(Reference.of(fit).to_arrays())
+    assert again.promised == pytest.approx(Reference.of(fit).promised)
+
+
+def test_few_vertices_are_said_to_show_large_changes_only() -> None:
+    for n, expected in ((5, True), (30, False)):
+        found = Drift(n, True, (), (), "test", None)
+        assert ("Only large changes show in 5 new vertices." in found.sentences()[0]) == expected
+
+
+def test_variation_is_the_share_of_neighbours_that_differ() -> None:
+    star = Graph.from_edges([[0, 1], [0, 2], [0, 3], [3, 4]], 6)
+    answers = np.array([0, 1, 0, 0, 1, 1])
+    found = variation(star, answers, np.array([0, 1, 3, 5]))
+    assert found.ravel().tolist() == pytest.approx([1 / 3, 1.0, 0.5])
+    labels = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [1, 0], [0, 0]])
+    found = variation(star, labels, np.array([0, 4]))
+    assert found.ravel().tolist() == pytest.approx([(0.5 + 1.0 + 0.0) / 3, 0.0])
+    numbers = np.array([[1.0], [2.0], [3.0], [7.0], [5.0], [0.0]])
+    found = variation(star, numbers, np.array([0, 3]), np.array([2.0]))
+    assert found.ravel().tolist() == pytest.approx([1.5, 2.0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"promised": np.array([np.nan])},
+        {"promised": np.array([0.1, 0.2])},
+        {"deviation": np.array([0.0])},
+        {"part": np.array([7])},
+        {"columns.odd.n": np.array([1])},
+        {"frequency": np.array([0.5 + 1j])},
+    ],
+)
+def test_damaged_reference_is_refused(fit: Fit, change: dict[str, Any]) -> None:
+    arrays = {**Reference.of(fit).to_arrays(), **change}
+    with pytest.raises((ValueError, KeyError, IndexError)):
+        Reference.from_arrays(arrays)
+
+
+def test_fewer_neighbours_than_any_had_are_named() -> None:
+    ring = Graph.from_edges([[i, (i + 1) % KNOWN] for i in range(KNOWN)], features=FEATURES)
+    alone = Graph.from_edges(np.empty((0, 2), int), KNOWN, features=FEATURES)
+    estimator = SGFClassifier(max_epochs=2, n_layers=2, random_state=0)
+    labelled = ring.replace(labels=np.arange(KNOWN) % 2)
+    own = train_fit(plan_fit(Source(labelled), 0), estimator, baselines=False)
+    (move,) = [m for m in drift_of(own, alone).moves if m.kind == "degree"]
+    assert move.sentence == (
+        "fewer than 2 neighbours, the least at the fit: 0.0% at the fit, 100.0% now"
+    )

@@ -1,0 +1,197 @@
+"""What a fit will take, said beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.processes import peaks_of_fits, run_together
+
+import graphfilter as gf
+from graphfilter.runs.dry_run import baselines_fit, plan_dry_run, time_fit
+from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.systems import get_system
+from graphfilter.systems.costs import estimate_cost
+from graphfilter.systems.system import PROGRAM
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.machine import Launched
+
+GIB = 2**30
+
+
+def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> gf.Graph:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, n_features), dtype=np.float32)
+    features = sp.csr_array(np.where(x > 1, x, 0)) if sparse else x
+    labels = (x[:, 0] > 0).astype(int)
+    return gf.Graph.from_edges(rng.integers(0, n, (2 * n, 2)), n, features=features, labels=labels)
+
+
+@pytest.mark.parametrize("name", ["sgf", "mlp", "gcn", "gcnii", "appnp", "hop-mlp", "committee"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
+    system = get_system(name)
+    small, large = (
+        estimate_cost(system, make_graph(n, sparse=sparse), n // 2, 64 * GIB).memory
+        for n in (1000, 4000)
+    )
+    assert PROGRAM < small.peak < large.peak
+    assert small.peak <= sum(small.parts().values())
+
+
+def test_cost_of_a_committee_is_that_of_its_largest_member() -> None:
+    cost = estimate_cost(get_system("committee"), make_graph(), 500, 64 * GIB)
+    assert len(cost.members) > 4
+    assert cost.memory.peak == max(memory.peak for _, memory in cost.members)
+
+
+def test_hidden_columns_are_counted_in_blocks_where_memory_is_short() -> None:
+    graph, wide = make_graph(20_000), get_system("sgf").with_(hidden_size=4096)
+    plenty, little = (estimate_cost(wide, graph, 500, m * GIB) for m in (64, 1))
+    assert (plenty.at_once, little.at_once % 16) == (4096, 0)
+    assert little.at_once < 4096
+    assert little.memory.peak <= 1.1 * GIB < plenty.memory.peak
+
+
+def test_hidden_columns_are_divided_among_processes() -> None:
+    graph, wide = make_graph(20_000), get_system("sgf").with_(hidden_size=4096)
+    one, four = (estimate_cost(wide, graph, 500, 64 * GIB, Launched(0, n, 0, n)) for n in (1, 4))
+    assert (one.at_once, four.at_once) == (4096, 1024)
+    assert four.memory.hidden == one.memory.hidden // 4
+    assert four.memory.optimizer == one.memory.optimizer // 4
+    assert four.memory.structure == one.memory.structure
+    assert (one.machine, four.machine) == (one.memory.peak, 4 * four.memory.peak)
+    # Logits, K + 1 weights of the filter with K = 16, and the bias, in four bytes each.
+    assert (one.per_step, four.per_step) == (0, 4 * (20_000 * 2 + 17 + 2))
+
+
+def test_machines_of_a_job_are_counted_one_by_one() -> None:
+    graph, sgf = make_graph(), get_system("sgf")
+    cost = estimate_cost(sgf, graph, 500, 64 * GIB, Launched(0, 4, 0, 2))
+    assert cost.machine == 2 * cost.memory.peak
+
+
+def test_members_are_divided_among_processes() -> None:
+    graph, committee = make_graph(), get_system("committee")
+    cost = estimate_cost(committee, graph, 500, 64 * GIB, Launched(0, 2, 0, 2))
+    peaks = [memory.peak for _, memory in cost.members]
+    assert cost.machine == max(peaks[::2]) + max(peaks[1::2])
+    assert cost.memory.peak == max(peaks)
+    assert cost.per_step == 0
+    # With more processes than members, the others hold graph and features.
+    many = estimate_cost(committee, graph, 500, 64 * GIB, Launched(0, 50, 0, 50))
+    assert sum(peaks) + (50 - len(peaks)) * PROGRAM < many.machine < 50 * max(peaks)
+
+
+def test_system_that_cannot_be_divided_is_counted_whole_in_the_first_process() -> None:
+    graph, gcn = make_graph(20_000), get_system("gcn")
+    one, two = (estimate_cost(gcn, graph, 500, 64 * GIB, Launched(0, n, 0, n)) for n in (1, 2))
+    assert two.memory == one.memory
+    assert one.machine + PROGRAM < two.machine < 2 * one.machine
+    assert two.per_step == 0
+
+
+def test_pages_of_a_store_are_counted_once_per_machine(tmp_path: Path) -> None:
+    graph, sgf = make_graph(), get_system("sgf")
+    gf.data.write_store(graph, tmp_path / "store")
+    mapped = gf.open_store(tmp_path / "store")
+    own, shared = (
+        estimate_cost(sgf, g, 500, 64 * GIB, Launched(0, 3, 0, 3)) for g in (graph, mapped)
+    )
+    assert own.memory == shared.memory
+    assert isinstance(graph.features, np.ndarray)
+    n_bytes = graph.indptr.nbytes + graph.indices.nbytes + graph.features.nbytes
+    assert own.machine - shared.machine == 2 * n_bytes
+
+
+def test_fit_by_several_processes_is_refused_by_what_the_machine_has(monkeypatch) -> None:
+    plan, classifier = plan_fit(Source(make_graph()), 0), gf.SGFClassifier()
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "500M")
+    monkeypatch.setattr("graphfilter.runs.dry_run.launched", lambda: Launched(0, 4, 0, 2))
+    found = plan_dry_run(plan, classifier)
+    assert found.on_machine == 1000 * 2**20
+    with pytest.raises(ConfigError, match=r"by the 2 processes of a machine; .* fewer processes"):
+        found.check()
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "1G")
+    plan_dry_run(plan, classifier).check()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
+    """Without what the program takes itself, which depends on libraries and threads.
+
+    Nor what the C library keeps of freed memory, at most ``runtime.allocator.KEPT``.
+    """
+    # Each larger than the one before: hardly anything, then features, then hidden columns.
+    plans = [(make_graph(2000), 16), (make_graph(12_000, 768), 16), (make_graph(12_000), 1024)]
+    fits, estimated = [], []
+    for number, (graph, width) in enumerate(plans):
+        store = tmp_path / f"store{number}"
+        gf.data.write_store(graph, store)
+        fits.append((str(store), width))
+        system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
+        estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.training)
+    (measured,) = run_together(1, peaks_of_fits, fits)
+    assert isinstance(measured, list), measured
+    expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))
+    assert expected[0] > 2**27
+    assert expected == pytest.approx(found, rel=0.2)
+    assert measured[0] < PROGRAM
+
+
+def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "300M")
+    plan = plan_fit(Source(make_graph()), 0)
+    found = plan_dry_run(plan, gf.GraphClassifier())
+    assert not found.fits
+    with pytest.raises(ConfigError, match=r"would take about .* [MG]iB of memory.* `model='sgf'`"):
+        found.check()
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "30G")
+    found = plan_dry_run(plan, gf.GraphClassifier())
+    assert found.fits
+    found.check()
+
+
+def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
+    plan = plan_fit(Source(make_graph(n_features=20_000)), 0)
+    assert baselines_fit(plan)
+    monkeypatch.setenv("GRAPHFILTER_MEMORY", "800M")
+    assert not baselines_fit(plan)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_epoch_is_timed_on_a_smaller_graph(monkeypatch, sparse: bool) -> None:
+    monkeypatch.setattr("graphfilter.runs.dry_run.TIMED_VERTICES", 200)
+    plan = plan_fit(Source(make_graph(sparse=sparse)), 0)
+    one = time_fit(plan, gf.SGFClassifier(hidden_size=4, max_epochs=500))
+    assert 0 < one.epoch < one.least < one.most
+    assert time_fit(plan, gf.SGFClassifier(hidden_size=4), n_processes=3).epoch > 0
+
+
+def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    import sys
+
+    from graphfilter.cli import main
+
+    gf.data.write_store(make_graph(), tmp_path / "store")
+    words = ["fit", "--graph", str(tmp_path / "store")]
+    monkeypatch.setattr(
+        sys, "argv", ["graphfilter", *words, "--model", "sgf", "--dry-run", "--quiet"]
+    )
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    said = capsys.readouterr().out
+    for word in (
+        "2,000 vertices",
+        "structure",
+        "optimizer",
+        "Disk",
+        "An epoch",
+        "The whole fit",
+        "It fits",
+    ):
+        assert word in said
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]

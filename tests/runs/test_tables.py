@@ -1,0 +1,112 @@
+"""Tables with a row per vertex: the same in blocks as at once, as CSV and as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, strategies as st
+from pyarrow import csv, parquet
+
+import graphfilter as gf
+from graphfilter.runs import tables
+from graphfilter.runs.tables import prediction_columns, write_embeddings, write_rows
+from graphfilter.training import CLASSIFICATION
+
+NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
+CLASSES = np.array(["a", "b,c"], dtype=object)
+PROBABILITIES = np.linspace(0, 1, 14).reshape(7, 2)
+
+
+@pytest.fixture
+def graph() -> gf.Graph:
+    return gf.Graph.from_edges([[0, 1]], 7, vertex_names=NAMES, labels=["a", "b,c", *[None] * 5])
+
+
+def write(path: Path, graph: gf.Graph, parts: np.ndarray | None = None) -> None:
+    answers = CLASSIFICATION.decide(PROBABILITIES)
+
+    def columns(rows: slice) -> dict[str, Any]:
+        part = None if parts is None else parts[rows]
+        return prediction_columns(
+            CLASSIFICATION, CLASSES.tolist(), PROBABILITIES[rows], answers[rows], part
+        )
+
+    write_rows(path, graph, columns, at_once=3)
+
+
+def expected(part: bool) -> pa.Table:
+    best = PROBABILITIES.argmax(axis=1)
+    columns = {
+        "id": pa.array(NAMES),
+        "predicted": pa.array(CLASSES[best].tolist()),
+        "probability": PROBABILITIES.max(axis=1).round(6),
+        "p_a": PROBABILITIES[:, 0].round(6),
+        "p_b,c": PROBABILITIES[:, 1].round(6),
+    }
+    parts = ["train", "val", *["unlabelled"] * 5]
+    return pa.table(columns | ({"part": pa.array(parts)} if part else {}))
+
+
+def test_predictions_in_blocks_are_the_csv_of_the_whole_table(graph, tmp_path: Path) -> None:
+    parts = np.array(["train", "val", *["unlabelled"] * 5])
+    write(tmp_path / "p.csv", graph, parts)
+    csv.write_csv(expected(part=True), tmp_path / "q.csv")
+    assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "q.csv").read_bytes()
+
+
+def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> None:
+    write(tmp_path / "p.parquet", graph)
+    assert parquet.read_table(tmp_path / "p.parquet").equals(expected(part=False))
+    assert parquet.read_metadata(tmp_path / "p.parquet").num_row_groups == 3
+
+
+def test_embeddings_are_written_in_blocks(graph, tmp_path: Path) -> None:
+    numbers = np.arange(14, dtype=np.float32).reshape(7, 2)
+    write_embeddings(tmp_path / "e.parquet", graph, numbers, at_once=3)
+    assert parquet.read_metadata(tmp_path / "e.parquet").num_row_groups == 3
+    found = parquet.read_table(tmp_path / "e.parquet")
+    assert found.column_names == ["id", "e0", "e1"]
+    assert np.array_equal(np.stack([found["e0"], found["e1"]], axis=1), numbers)
+
+
+def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
+    (tmp_path / "p.parquet").write_text("before")
+
+    def columns(rows: slice) -> dict[str, object]:
+        if rows.start:
+            raise RuntimeError
+        return {"x": np.zeros(3)}
+
+    with pytest.raises(RuntimeError):
+        write_rows(tmp_path / "p.parquet", graph, columns, at_once=3)
+    assert (tmp_path / "p.parquet").read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
+
+
+SIGNS = "=+-@\t\r"
+
+
+@given(st.lists(st.text(SIGNS + "a'7\n ", max_size=4), min_size=1, max_size=9))
+def test_excel_safe_changes_what_begins_a_formula_and_nothing_else(names: list[str]) -> None:
+    column = pa.array(names, pa.string())
+    block = pa.record_batch({"=id": column, "x": np.arange(len(names)) - 5})
+    found = tables._excel_block(block)
+    assert found.schema.names == ["'=id", "x"]
+    assert found["x"].equals(block["x"])
+    for before, after in zip(names, found["'=id"].to_pylist(), strict=True):
+        assert after == tables.excel_text(before)
+        assert after.startswith("'") == (before[:1] in (*SIGNS, "'") and before != "")
+        assert after in (before, f"'{before}")
+
+
+def test_excel_safe_is_of_csv_alone(tmp_path: Path) -> None:
+    names = ["=cmd", "-1", "plain"]
+    graph = gf.Graph.from_edges([[0, 1]], 3, vertex_names=names)
+    for file in ("e.csv", "e.parquet"):
+        write_embeddings(tmp_path / file, graph, np.eye(3, dtype=np.float32), excel_safe=True)
+    assert parquet.read_table(tmp_path / "e.parquet")["id"].to_pylist() == names
+    assert csv.read_csv(tmp_path / "e.csv")["id"].to_pylist() == ["'=cmd", "'-1", "plain"]

@@ -1,0 +1,34 @@
+"""A run whose only weighty member was fitted at once: there is no learning to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfilter import GraphClassifier
+from graphfilter.data.graph import Graph
+from graphfilter.report.predict import predict_graph
+from graphfilter.report.run import fit_folder
+from graphfilter.runs.loading import load_run
+from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.systems import committee
+
+
+def test_committee_of_trees_alone_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+    rng = np.random.default_rng(0)
+    features = rng.integers(2, size=(300, 2)).astype(np.float32)
+    labels = (features[:, 0] != features[:, 1]).astype(int)  # which no network learns in one epoch
+    graph = Graph.from_edges([], 300, features=features, labels=labels)
+    plan = plan_fit(Source(graph), seed=0)
+    classifier = GraphClassifier(max_epochs=1, random_state=0)
+    summary = fit_folder(plan, classifier, tmp_path / "run", baselines=False)
+    assert max(classifier.weights_, key=classifier.weights_.__getitem__) == "trees"
+    assert summary.metrics["scores"]["test"]["accuracy"] == 1
+    assert "What the graph needed" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    again, about, _ = load_run(tmp_path / "run")
+    assert (predict_graph(again, about, graph).argmax(axis=1) == labels).all()

@@ -1,0 +1,240 @@
+"""Small files that ask for much memory or time end in one clear line; large honest ones read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.peak_memory import PeakMemory
+
+from graphfilter.data import read_tables
+from graphfilter.tables.parquet_files import ParquetTable
+from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.errors import ConfigError, DataFileError
+from graphfilter.util.files import SMALL_BYTES, VARIABLE, Budget
+from graphfilter_research.datasets import readers
+from graphfilter_research.datasets.safe_pickle import loads
+
+PAIR = np.array([[0, 1]])
+
+
+def write_headers(path: Path, **arrays: tuple[tuple[int, ...], str]) -> None:
+    """Write an npz file of arrays that are announced; their content is missing."""
+    np.savez(path, edges=PAIR)
+    with zipfile.ZipFile(path, "a") as archive:
+        for key, (shape, dtype) in arrays.items():
+            stream = io.BytesIO()
+            header = {"descr": dtype, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
+            archive.writestr(f"{key}.npy", stream.getvalue())
+
+
+def gzipped(head: bytes, line: bytes, n_bytes: int) -> bytes:
+    """Gzip a head and lines to so many bytes, by repeating a packed piece."""
+    piece = line * ((1 << 20) // len(line))
+    return gzip.compress(head) + gzip.compress(piece) * (n_bytes // len(piece))
+
+
+def write_npz_x(folder: Path) -> Path:
+    write_headers(folder / "g.npz", x=((1 << 20, 1000), "|u1"))
+    return folder / "g.npz"
+
+
+def write_npz_names(folder: Path) -> Path:
+    write_headers(folder / "g.npz", vertex_names=((2,), "<U200000000"))
+    return folder / "g.npz"
+
+
+def write_npz_vertices(folder: Path) -> Path:
+    np.savez(folder / "g.npz", edges=PAIR, n_vertices=np.int64(3 * 10**9))
+    return folder / "g.npz"
+
+
+def write_npz_far_edge(folder: Path) -> Path:
+    np.savez(folder / "g.npz", edges=np.array([[0, 2**31 - 2]]))
+    return folder / "g.npz"
+
+
+def write_npz_wide(folder: Path) -> Path:
+    parts = {"x_data": np.ones(1), "x_indices": np.array([0]), "x_indptr": np.array([0, 1, 1])}
+    np.savez(folder / "g.npz", edges=PAIR, x_shape=np.array([2, 2**31 - 1]), **parts)
+    return folder / "g.npz"
+
+
+def write_matrix_market(folder: Path) -> Path:
+    header = "%%MatrixMarket matrix coordinate pattern general"
+    (folder / "g.mtx").write_text(f"{header}\n300000000 300000000 1\n1 2\n")
+    assert (folder / "g.mtx").stat().st_size == 75
+    return folder / "g.mtx"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        write_matrix_market,
+        write_npz_x,
+        write_npz_names,
+        write_npz_vertices,
+        write_npz_far_edge,
+        write_npz_wide,
+    ],
+)
+def test_small_graph_file_cannot_ask_for_much_memory(
+    tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
+    path, peak = write(tmp_path), PeakMemory()
+    with pytest.raises(DataFileError) as caught:
+        readers.read_graph(path)
+    assert "\n" not in str(caught.value)
+    assert peak.grown() < 100 << 20
+
+
+def write_table(folder: Path, what: str) -> Path:
+    """Write a table of one kind of harm."""
+    if what == "rows.csv.gz":
+        (folder / what).write_bytes(gzipped(b"id,y\n", b"a,\n", 2 << 30))
+    elif what == "columns.csv.gz":
+        (folder / what).write_bytes(gzipped(b"", b",", 16 << 20))
+    elif what == "rows.parquet":
+        zeros = pa.array(np.zeros(20_000_000, np.int8))
+        pq.write_table(pa.table({"id": zeros, "y": zeros}), folder / what)
+    elif what == "words.parquet":
+        index = pa.array(np.zeros(20_000, np.int32))
+        word = pa.DictionaryArray.from_arrays(index, pa.array(["w" * (1 << 20)]))
+        pq.write_table(pa.table({"id": word, "y": word}), folder / what, store_schema=False)
+    elif what == "long.parquet":
+        table = pa.table({"id": pa.array(["w" * (100 << 20)]), "y": ["x"]})
+        pq.write_table(table, folder / what, compression="zstd", use_dictionary=False)
+    elif what == "shared.parquet":
+        table = pa.table({"id": pa.array(["w" * (1 << 20)] * 250), "y": ["x"] * 250})
+        encoding = {"id": "DELTA_BYTE_ARRAY"}
+        pq.write_table(table, folder / what, use_dictionary=False, column_encoding=encoding)
+    elif what == "rows.xlsx":
+        write_workbook(folder / what, b'<row r="1000000"><c r="XFD1000000"><v>1</v></c></row>')
+    elif what == "spaces.xlsx":
+        write_workbook(folder / what, b"<row>" + b" " * (64 << 20) + b"</row>")
+    return folder / what
+
+
+def write_workbook(path: Path, rows: bytes) -> None:
+    """Write a workbook of one sheet with these rows, as XML."""
+    import openpyxl
+
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    head, tail = re.split(rb"<sheetData ?/>|<sheetData></sheetData>", parts[sheet])
+    parts[sheet] = head + b"<sheetData>" + rows + b"</sheetData>" + tail
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "rows.xlsx",
+        "spaces.xlsx",
+        "rows.csv.gz",
+        "columns.csv.gz",
+        "rows.parquet",
+        "words.parquet",
+        "long.parquet",
+        "shared.parquet",
+    ],
+)
+def test_small_table_cannot_ask_for_much_memory(tmp_path: Path, what: str) -> None:
+    path = write_table(tmp_path, what)
+    assert path.stat().st_size < 3 << 20
+    (tmp_path / "pair.csv").write_text("id,y\na,x\nb,y\n")
+    for tables in ((path, tmp_path / "pair.csv"), (tmp_path / "pair.csv", path)):
+        peak = PeakMemory()
+        with pytest.raises(DataFileError) as caught:
+            read_tables(*tables)
+        assert "\n" not in str(caught.value)
+        assert peak.grown() < 500 << 20
+
+
+def long1(number: int) -> bytes:
+    data = number.to_bytes(number.bit_length() // 8 + 1, "little")
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"\x80\x02}N" + b"\x85" * 1_000_000 + b"Ns.", "nest tuples"),
+        (b"\x80\x02}N\x85Ns.", "tuple for a key"),
+        (b"\x80\x02}(N\x85Nu.", "tuple for a key"),
+        (b"\x80\x02})Ns.", "tuple for a key"),
+        (b"\x80\x02(" + long1(1 << 2030) * 20_000 + b"t.", "64 bits"),
+        (
+            b"\x80\x02}(" + b"".join(long1(((1 << 61) - 1) << i) + b"N" for i in range(99)) + b"u.",
+            "64 bits",
+        ),
+    ],
+)
+def test_small_pickle_cannot_ask_for_much_time(data: bytes, problem: str) -> None:
+    peak = PeakMemory()
+    with pytest.raises(DataFileError, match=problem):
+        loads(data, "bad.pkl")
+    assert peak.grown() < 100 << 20
+
+
+def test_budget_grows_with_the_file_and_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(1 << 20))
+    assert Budget(path).limit == 200 << 20
+    path.write_bytes(b"")
+    assert Budget(path).limit == SMALL_BYTES
+    monkeypatch.setenv(VARIABLE, str(1 << 40))
+    assert Budget(path).limit == 1 << 40
+    monkeypatch.setenv(VARIABLE, "much")
+    with pytest.raises(ConfigError, match="whole number of bytes; got 'much'"):
+        Budget(path)
+
+
+def test_variable_lets_a_file_ask_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "g.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n5000000 5000000 1\n1 2\n")
+    with pytest.raises(DataFileError, match=f"set {VARIABLE} to 160000000 or more"):
+        readers.read_graph(path)
+    monkeypatch.setenv(VARIABLE, "160000000")
+    assert readers.read_graph(path).n_vertices == 5_000_000
+
+
+def test_dense_and_mostly_empty_features_are_no_bomb(tmp_path: Path) -> None:
+    """A bag of words of 30 MB packs a hundred and more times over."""
+    x = np.zeros((2708, 1433))
+    x[np.arange(2708), np.arange(2708) % 1433] = 1
+    np.savez_compressed(tmp_path / "g.npz", edges=PAIR, x=x)
+    assert x.nbytes > 100 * (tmp_path / "g.npz").stat().st_size
+    assert readers.read_npz(tmp_path / "g.npz").n_features == 1433
+
+
+def test_parquet_that_is_read_in_pieces_is_not_kept(tmp_path: Path) -> None:
+    """Arrow reads ahead and keeps what it has read until the end, unless it is told not to."""
+    rows, n_groups = 1 << 14, 40
+    numbers = np.random.default_rng(0).integers(0, 2**60, (2, rows * n_groups))
+    table = pa.table(dict(zip(("source", "target"), numbers, strict=True)))
+    pq.write_table(table, tmp_path / "e.parquet", row_group_size=rows, use_dictionary=False)
+    n_bytes = table.nbytes
+    del table, numbers
+    before, most, n_rows = pa.total_allocated_bytes(), 0, 0
+    source = ParquetTable(tmp_path / "e.parquet", TextOptions(), batch_rows=rows)
+    for batch in source.read_batches(["source", "target"], header=True):
+        n_rows += len(batch)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert n_rows == rows * n_groups
+    assert most < n_bytes / 4

@@ -1,0 +1,234 @@
+"""Threads: how many a process may use, and that no more than those are used."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from graphfilter.util import machine as threads
+from graphfilter.util.errors import ConfigError
+from graphfilter.util.machine import Launched
+
+NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.VARIABLE)
+LARGE = 2 * threads.WORTH_A_THREAD
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment in which nobody has set anything."""
+    monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if k not in NAMES})
+    return monkeypatch
+
+
+@pytest.fixture
+def two_threads(clean: pytest.MonkeyPatch):
+    clean.setattr(threads, "usable_cores", lambda: 2)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def make_groups(root: Path, membership: str, files: dict[str, str]) -> Path:
+    for name, text in {"proc/self/cgroup": membership, **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000\n"}, float("inf")),
+        # The group itself has no limit, the one around it has.
+        ("0::/a/b\n", {"sys/fs/cgroup/a/cpu.max": "300000 100000"}, 3.0),
+        # A container sees its own group at the root of the mount.
+        ("0::/hidden\n", {"sys/fs/cgroup/cpu.max": "50000 100000"}, 0.5),
+        (
+            "4:memory:/m\n3:cpu,cpuacct:/c\n0::/\n",
+            {
+                "sys/fs/cgroup/cpu/c/cpu.cfs_quota_us": "200000\n",
+                "sys/fs/cgroup/cpu/c/cpu.cfs_period_us": "100000\n",
+            },
+            2.0,
+        ),
+        (
+            "1:cpu:/\n",
+            {
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            float("inf"),
+        ),
+        ("damaged", {"sys/fs/cgroup/cpu.max": "100000 0"}, float("inf")),
+        ("", {}, float("inf")),
+    ],
+)
+def test_quota_is_the_least_of_the_groups_around(
+    tmp_path: Path, membership: str, files: dict[str, str], cores: float
+) -> None:
+    assert threads._quota(make_groups(tmp_path, membership, files)) == cores
+
+
+@pytest.mark.parametrize(("quota", "cores"), [(0.2, 1), (1.5, 2), (3.0, 3), (float("inf"), 4)])
+def test_usable_cores_are_affinity_within_the_quota_rounded_up(
+    clean: pytest.MonkeyPatch, quota: float, cores: int
+) -> None:
+    clean.setattr(threads, "_affinity", lambda: 4)
+    clean.setattr(threads, "_quota", lambda root: quota)
+    assert threads.usable_cores.__wrapped__() == cores
+
+
+def test_preparing_keeps_what_the_user_set(clean: pytest.MonkeyPatch) -> None:
+    clean.setattr(threads, "usable_cores", lambda: 3)
+    os.environ["OMP_WAIT_POLICY"] = "ACTIVE"
+    threads.prepare_threads()
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+    assert os.environ["KMP_BLOCKTIME"] == "0"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    os.environ["OMP_NUM_THREADS"] = "7"
+    threads.prepare_threads()
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    os.environ[threads.VARIABLE] = " 2 "
+    threads.prepare_threads()
+    assert os.environ["OMP_NUM_THREADS"] == "2"
+    assert threads.thread_limit() == 2
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5", "٣", "1e3", "9" * 5000])
+def test_a_bad_number_of_threads_is_refused(clean: pytest.MonkeyPatch, value: str) -> None:
+    os.environ[threads.VARIABLE] = value
+    with pytest.raises(ConfigError, match="GRAPHFILTER_THREADS must be a whole number from 1"):
+        threads.prepare_threads()
+
+
+def test_workers_get_their_share_and_the_environment_is_left_as_it_was(clean) -> None:
+    os.environ["OMP_NUM_THREADS"] = "8"
+    before = dict(os.environ)
+    with threads.worker_environment(3):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ[threads.VARIABLE] == "3"
+        assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert os.environ == before
+
+
+def test_small_products_have_one_thread_and_large_ones_no_more_than_there_are(two_threads) -> None:
+    assert threads.threads_worth(1) == 1
+    assert threads.threads_worth(LARGE) == 2
+    assert threads.threads_worth(100 * LARGE) == 2
+    with threads.threads_for(LARGE - 1):
+        assert torch.get_num_threads() == 1
+        with threads.threads_for(LARGE):
+            assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+
+
+def test_threads_are_restored_after_an_error(two_threads) -> None:
+    with pytest.raises(KeyboardInterrupt), threads.threads_for(1):
+        raise KeyboardInterrupt
+    assert torch.get_num_threads() == 2
+
+
+def test_the_choice_does_not_depend_on_what_runs_beside(two_threads) -> None:
+    """A Python thread that starts within another's small work has all threads for a large one."""
+    seen = []
+
+    def work() -> None:
+        with threads.threads_for(LARGE):
+            seen.append(torch.get_num_threads())
+
+    with threads.threads_for(1):
+        beside = threading.Thread(target=work)
+        beside.start()
+        beside.join()
+    assert seen == [2]
+    assert torch.get_num_threads() == 2
+
+
+def test_threads_module_needs_no_torch() -> None:
+    code = "import sys, graphfilter.util.machine as t; t.prepare_threads(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not {"torch", "numpy"} & set(done.stdout.split())
+
+
+FORK = """
+import multiprocessing, os, sys
+os.environ["GRAPHFILTER_THREADS"] = "2"
+from graphfilter.util.machine import prepare_threads
+prepare_threads()
+import torch
+from graphfilter import SGFClassifier
+from graphfilter.data import make_csbm
+from graphfilter.util import threads
+from graphfilter.util.machine import Launched
+threads.WORTH_A_THREAD = 1
+
+def fit(seed):
+    graph = make_csbm(n_vertices=2000, mean_degree=10, n_features=20)
+    model = SGFClassifier(n_layers=4, max_epochs=3, random_state=0).fit(graph=graph)
+    return torch.get_num_threads(), threads.thread_limit(), model.predict_proba().shape
+
+print(fit(0))
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(fit, [0, 1]))
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+def test_a_forked_child_fits_on_one_thread_after_its_parent_fitted() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    parent, children = map(eval, done.stdout.splitlines())
+    assert parent == (2, 2, (2000, 2))
+    assert children == [(1, 1, (2000, 2))] * 2
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "4"), ("1", "4"), ("3", "3")])
+def test_cores_are_divided_among_the_processes_of_a_machine(
+    before: str | None, after: str, clean: pytest.MonkeyPatch
+) -> None:
+    """Not so where the user has set them; 1 is torchrun's setting where there is none."""
+    clean.setattr(threads, "launched", lambda: Launched(0, 2, 0, 2))
+    clean.setattr(threads, "usable_cores", lambda: 8)
+    if before is not None:
+        os.environ["OMP_NUM_THREADS"] = before
+    threads.prepare_threads()
+    assert os.environ["OMP_NUM_THREADS"] == after
+
+
+def test_compiled_code_has_threads_of_its_own_choice(two_threads) -> None:
+    """Torch on one thread, compiled code on all, or on as many as are asked for."""
+    with threads.threads_for(1):
+        assert (torch.get_num_threads(), threads.compiled_threads()) == (1, 2)
+        assert threads.threads_worth(LARGE) == 2
+        with threads.threads_for(LARGE, compiled=1):
+            assert (torch.get_num_threads(), threads.compiled_threads()) == (2, 1)
+            assert threads.threads_worth(LARGE) == 1
+        assert threads.compiled_threads() == 2
+    with threads.threads_for(1, compiled=5):
+        assert threads.compiled_threads() == 2, "no more than there are"
+
+
+def test_share_of_threads_is_that_of_one_python_thread(clean: pytest.MonkeyPatch) -> None:
+    clean.setattr(threads, "usable_cores", lambda: 16)
+    elsewhere: list[int] = []
+    with threads.share_of_threads(5):
+        other = threading.Thread(target=lambda: elsewhere.append(threads.thread_limit()))
+        other.start()
+        other.join()
+        assert threads.thread_limit() == 5
+        with threads.share_of_threads(9):
+            assert threads.thread_limit() == 5
+    assert threads.thread_limit() == 16
+    assert elsewhere == [16]

@@ -1,0 +1,89 @@
+"""The OpenAPI document, the page made of it, and what the endpoint says of its model."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.web_client import WebClient
+
+import graphfilter as gf
+from graphfilter.runs.loading import RunDescription
+from graphfilter.web.limits import Limits
+from graphfilter.web.openapi import describe_endpoint, example_new
+from graphfilter.web.page import render_docs
+from graphfilter.web.scorer import Scorer
+
+
+def refs(content: Any) -> set[str]:
+    """Return every reference of a document."""
+    return set(re.findall(r'"\$ref": "#/components/schemas/(\w+)"', json.dumps(content)))
+
+
+def test_document_describes_every_address_and_resolves(ask: WebClient) -> None:
+    document = ask("GET", "/openapi.json").json
+    assert document["openapi"].startswith("3.1")
+    assert set(document["paths"]) == {"/score", "/health", "/model", "/openapi.json", "/docs"}
+    assert refs(document) == set(document["components"]["schemas"]) - {"Link"}
+    for path, methods in document["paths"].items():
+        if "get" in methods:
+            assert ask("GET", path).status == 200
+    answers = document["paths"]["/score"]["post"]["responses"]
+    assert {"200", "400", "401", "404", "413", "422", "429", "503"} <= set(answers)
+
+
+def test_examples_of_the_document_are_answered_as_it_says(ask: WebClient) -> None:
+    document = ask("GET", "/openapi.json").json
+    schemas = document["components"]["schemas"]
+    body = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]
+    answer = schemas["Answers"]["properties"]["vertices"]["items"]
+    for example in body["examples"].values():
+        reply = ask("POST", "/score", example["value"])
+        assert reply.status == 200, reply.body
+        assert set(reply.json) == set(schemas["Answers"]["required"])
+        for vertex in reply.json["vertices"]:
+            assert list(vertex) == answer["required"]
+            assert vertex["predicted"] in answer["properties"]["predicted"]["enum"]
+            named = answer["properties"]["probabilities"]["required"]
+            assert list(vertex["probabilities"]) == named
+    assert set(ask("POST", "/score", {}).json) == set(schemas["Error"]["required"])
+
+
+def test_model_says_what_must_be_sent(ask: WebClient) -> None:
+    model = ask("GET", "/model").json
+    assert model["task"] == "classification"
+    assert model["names"] == ["coffee", "tea"]
+    columns = {column["name"]: column["kind"] for column in model["features"]["columns"]}
+    assert columns == {"age": "number", "size": "number", "colour": "category"}
+    assert model["limits"]["vertices"] == 20
+    assert model["graph"]["vertices"] == 60
+
+
+def test_page_loads_nothing_and_escapes_what_it_shows(ask: WebClient) -> None:
+    reply = ask("GET", "/docs")
+    page = reply.body.decode()
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in reply.headers["content-security-policy"]
+    assert not re.search(r"<script|src=|@import|url\(|https?://(?!127\.0\.0\.1)", page)
+    for word in ("/score", "colour", "green", "coffee", "429", "curl"):
+        assert word in page
+    graph = gf.data.make_csbm(n_vertices=30, n_features=2, frequency=0.3)
+    labels = [f"<b>{label}" for label in graph.labels.tolist()]  # pyright: ignore
+    graph = graph.replace(labels=labels, feature_names=["<i>x", "y"])
+    clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
+    scorer = Scorer(clf, RunDescription(), None, graph)
+    page = render_docs(scorer, Limits(), "http://127.0.0.1:1", token=True)
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "$TOKEN" in page
+
+
+def test_features_without_names_are_described_as_a_list() -> None:
+    graph = gf.data.make_csbm(n_vertices=30, n_features=2, frequency=0.3)
+    clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0)
+    clf.fit(graph=graph.replace(feature_names=None))
+    scorer = Scorer(clf, RunDescription(), None, graph.replace(feature_names=None))
+    vertex = describe_endpoint(scorer, Limits())["components"]["schemas"]["Vertex"]
+    assert vertex["properties"]["features"]["minItems"] == 2
+    assert example_new(scorer)["vertices"][0]["features"] == [0.0, 0.0]
