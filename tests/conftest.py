@@ -98,7 +98,7 @@ def shared_by(file: str) -> str:
         return "the browser"
     content = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
     forks = "tests.processes" in content
-    return "the fork server" if forks or file.startswith("tests/serving/") else file
+    return "the fork server" if forks or file.startswith("tests/web/") else file
 
 
 @pytest.hookimpl(optionalhook=True)

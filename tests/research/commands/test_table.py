@@ -10,7 +10,7 @@ from shutil import copytree
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"
 RUN = ROOT / "tests" / "compatibility" / "files" / "0.2.0"
 

@@ -19,7 +19,7 @@ from graphfilter_research.paper.published_accuracy import (
     Accuracy,
 )
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
 def ours(mean: float, system: str, setting: str) -> Measured:

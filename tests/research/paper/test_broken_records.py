@@ -25,7 +25,7 @@ from graphfilter_research.paper.records import open_records, read_target_records
 from graphfilter_research.paper.reproduction_page import render_reproduction
 from graphfilter_research.paper.targets import TARGETS
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 QUICK = Options(quick=True, device="cpu")
 IN_LINES = [name for name, t in TARGETS.items() if t.is_trained or name == "fig-frequency"]
 ON_RECORD = [name for name in IN_LINES if (RESULTS / f"{name}.jsonl.gz").exists()]

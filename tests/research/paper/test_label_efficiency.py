@@ -12,7 +12,7 @@ from graphfilter_research.bench.record import Record
 from graphfilter_research.paper import label_efficiency
 from graphfilter_research.paper.records import read_target_records
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 Runs = dict[tuple[str, str, str], list[Record]]
 
 

@@ -23,7 +23,7 @@ from graphfilter_research.paper.reproduction_page import (
 )
 from graphfilter_research.paper.tables import Block, Rendered, Row
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}
 
 

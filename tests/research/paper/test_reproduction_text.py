@@ -27,7 +27,7 @@ from graphfilter_research.paper.published_accuracy import (
 )
 from graphfilter_research.paper.records import read_json_lines, read_target_records
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"
 
 

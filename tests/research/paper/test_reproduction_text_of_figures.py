@@ -13,7 +13,7 @@ from graphfilter_research.paper.comparison import compare_chosen, compare_runs
 from graphfilter_research.paper.published_accuracy import LOW, MIDDLE_AND_HIGH
 from graphfilter_research.paper.records import read_json_lines, read_target_records
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"
 SHARES = [f"{share / 10:g}" for share in range(10)]
 WEB = ("wisconsin", "cornell_geomgcn", "texas")

@@ -22,7 +22,7 @@ from graphfilter_research.paper.published_accuracy import (
 )
 from graphfilter_research.paper.records import read_target_records
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"
 TEXAS, CORNELL = "texas", "cornell_geomgcn"
 

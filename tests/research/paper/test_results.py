@@ -31,7 +31,7 @@ from graphfilter_research.paper.published_accuracy import (
 from graphfilter_research.paper.records import known_records, read_target_records
 from graphfilter_research.paper.table4 import stacking_system
 
-RESULTS = Path(__file__).resolve().parents[2] / "results"
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
 @pytest.mark.parametrize(
