@@ -134,8 +134,9 @@ class SetCalibration:
     .. math:: \pi_{vc} = \frac{1 + \sum_k \#\{i \in F_k : s_k(i, y_i) \ge s_k(v, c)\}}{n + 1}
 
     and the set of coverage :math:`1 - \alpha` holds the classes with :math:`\pi > \alpha`. With one
-    fold this is split conformal prediction, whose coverage is exact; with several at least
-    :math:`1 - 2\alpha` is proven and :math:`1 - \alpha` is what is seen.
+    fold this is split conformal prediction, whose coverage is exact for exchangeable
+    vertices; with several :math:`1 - \alpha` is measured (docs/performance.md), not proven: the proof
+    of :math:`1 - 2\alpha` asks that one model alone scores a vertex, and folds are averaged here.
 
     Of several labels per vertex, the score of a vertex is that of its worst label: a set then
     holds all of them as often as it promises.
