@@ -1,17 +1,19 @@
-"""The shape of the package, held by walking its imports.
+"""The shape of the package, held by walking its imports, its size, and the way of a fit through it.
 
-Data goes down one list, ``LAYERS``, and never back up: a module imports from its own package and
-from those earlier in the list. Another room is entered by its door, its ``__init__``, which lists
-what it gives. Imports inside functions and under ``TYPE_CHECKING`` count too.
+Data goes down one list, ``LAYERS``, and never back up: a module imports from its own room and from
+those earlier in the list. A module whose name begins with an underscore is its room's own. Imports
+inside functions and under ``TYPE_CHECKING`` count too.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -21,42 +23,41 @@ from pathlib import Path
 import pytest
 
 import graphfilter
+import graphfilter_research
 
 ROOT = Path(graphfilter.__file__).parent
+RESEARCH = Path(graphfilter_research.__file__).parent
 
 ROOMS = [
-    "runtime",
-    "plot",
-    "storage",
-    "splits",
+    "util",
     "tables",
-    "graph",
-    "inputs",
-    "spectral",
-    "store",
     "data",
+    "spectral",
     "operators",
     "filters",
     "models",
-    "pyg",
-    "metrics",
     "training",
+    "large",
     "systems",
-    "conformal",
-    "explain",
     "estimators",
-    "fits",
+    "runs",
     "report",
-    "bench",
-    "paper",
-    "run_folder",
     "web",
-    "serving",
-    "studio",
     "cli",
 ]
-# All that is loose at the top: what every room may import, and what imports the rooms.
-LAYERS = ["version", "errors", "wording", *ROOMS, "__init__", "__main__"]
+# Loose at the top, in one file each: what is small and public.
+LAYERS = [
+    "version", "util", "splits", "tables", "data", "spectral", "operators", "filters", "models",
+    "training", "metrics", "large", "systems", "estimators", "runs", "report", "web", "cli",
+    "plot", "pyg", "__init__", "__main__",
+]  # fmt: skip
+
+# What one person can carry: lines with a token that is neither comment nor docstring, and files.
+MOST = {ROOT: (32_700, 242), RESEARCH: (9_700, 116)}
+LONGEST_FILE = 541
+
+# How often whoever reads along with a fit opens a file, and enters a room (tests/reading.py).
+FILES_OPENED, ROOMS_ENTERED = 720, 380
 
 # Slow to import, or optional: only those who use them wait for them.
 HEAVY = {
@@ -154,6 +155,36 @@ def imports() -> list[Import]:
 
 def test_rooms_are_all_there_is() -> None:
     assert sorted(LAYERS) == sorted({layer(module) for module in MODULES})
+    assert sorted(ROOMS) == sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+
+
+def count_lines(path: Path) -> int:
+    """Count the lines of a file that hold code."""
+    text = path.read_text(encoding="utf-8")
+    told = set[int]()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                told.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in layout | {tokenize.ENDMARKER}
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(lines - told)
+
+
+@pytest.mark.parametrize("package", MOST, ids=lambda package: package.name)
+def test_one_person_can_carry_it(package: Path) -> None:
+    lines = {path: count_lines(path) for path in package.rglob("*.py")}
+    most_lines, most_files = MOST[package]
+    assert sum(lines.values()) <= most_lines
+    assert len(lines) <= most_files
+    long = {str(path): n for path, n in lines.items() if n > LONGEST_FILE}
+    assert not long
 
 
 def test_imports_point_down_the_layers(imports: list[Import]) -> None:
@@ -164,71 +195,39 @@ def test_imports_point_down_the_layers(imports: list[Import]) -> None:
     assert not upwards
 
 
-@cache
-def names_at_door(room: str) -> set[str]:
-    """List what a room's ``__init__`` gives: what it imports and defines."""
-    tree = parsed(room)
-    defined = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
-    return {*defined} | {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+def test_modules_with_an_underscore_are_used_by_their_room_alone(imports: list[Import]) -> None:
+    entered = [
+        str(found)
+        for found in imports
+        if layer(found.target) != layer(found.source)
+        and any(part.startswith("_") and part != "__init__" for part in found.target.split("."))
+    ]
+    assert not entered
 
 
-def around_doors(module: str) -> Iterator[str]:
-    """List the imports of a module that enter another room elsewhere than by its door."""
-    for node in ast.walk(parsed(module)):
-        if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("graphfilter."):
-            continue
-        _, room, *inner = str(node.module).split(".")
-        if room in ROOMS and room != layer(module):
-            unknown = {alias.name for alias in node.names} - names_at_door(room)
-            if inner or unknown:
-                yield f"{module}, line {node.lineno}: {ast.unparse(node)}"
-
-
-def test_rooms_are_entered_by_their_doors() -> None:
-    """Write ``from graphfilter.room import name``; where it is missing, add it to the door."""
-    assert not [line for module in MODULES for line in around_doors(module)]
-
-
-def promised(room: str) -> set[str]:
-    """Return the ``__all__`` of a room; empty where it has none."""
-    for node in parsed(room).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
-
-
-def test_rooms_promise_names_to_users_only() -> None:
-    """A room that users do not import gives each name once, ``name as name``, and has no list."""
-    users = {"__init__", *promised("__init__"), "data.readers"}
-    lists = {module for module, path in MODULES.items() if "\n__all__" in path.read_text("utf-8")}
-    assert lists <= users
-
-
-def test_doors_give_what_another_room_imports() -> None:
-    """Beyond what is promised to users: other names need no door, and tests go around it."""
-    taken = {
-        (node.module.removeprefix("graphfilter."), alias.name)
+def test_the_core_never_imports_research() -> None:
+    """It comes in by entry points, as any other package does."""
+    named = [
+        f"{module}, line {node.lineno}"
         for module in MODULES
         for node in ast.walk(parsed(module))
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("graphfilter.")
-        if node.module is not None and layer(node.module.partition(".")[2]) != layer(module)
-        for alias in node.names
-    }
-    given = {
-        (room, alias.name)
-        for room in {*ROOMS} - {"cli"}
-        for node in ast.walk(parsed(room))
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("graphfilter.")
-        for alias in node.names
-        if alias.name not in promised(room)
-    }
-    unused = given - taken
-    assert not unused
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and "graphfilter_research" in libraries(node)
+    ]
+    assert not named
+
+
+def test_a_reader_follows_a_fit(tmp_path: Path) -> None:
+    """Counted by following ``fit --dataset karate``, functions in the order of their first call."""
+    out = str(tmp_path / "run")
+    command = [str(Path(__file__).with_name("reading.py")), "fit", "--dataset", "karate"]
+    done = subprocess.run(
+        [sys.executable, *command, "--out", out], check=True, capture_output=True, text=True
+    )
+    read = json.loads(done.stdout.splitlines()[-1])
+    assert (Path(out) / "report.html").exists()
+    assert read["files opened"] <= FILES_OPENED
+    assert read["rooms entered"] <= ROOMS_ENTERED
 
 
 def test_modules_import_without_cycles(imports: list[Import]) -> None:
@@ -332,20 +331,13 @@ def test_only_the_command_line_prints() -> None:
 def test_import_walk_sees_imports_of_every_kind(imports: list[Import]) -> None:
     """A check of the checker: the walk resolves submodules, names and lazy imports."""
     found = {(i.source, i.target, i.lazy) for i in imports}
-    assert ("graph.graph", "errors", False) in found
-    assert ("__init__", "data", True) in found
-    assert ("runtime", "runtime.devices", True) in found
-    assert ("data.registry", "data.readers.npz", False) in found
+    assert ("data.graph", "data.structure", False) in found
+    assert ("__init__", "estimators", True) in found
+    assert ("estimators.saving", "version", False) in found
 
 
 # They write whole commands, which repeat a run or make a table.
-COMMANDS = {
-    "paper.records",
-    "paper.reproduction_page",
-    "bench.benchmark_page",
-    "run_folder.fit",
-    "studio.graph_store",
-}
+COMMANDS = {"report.run", "web.graph_store"}
 
 
 def texts(module: str) -> Iterator[tuple[int, str]]:
