@@ -3,16 +3,13 @@
     python benchmarks/dry_run.py            random graphs of 200,000 vertices
     python benchmarks/dry_run.py --small    of 20,000
 
-Each fit is a process of its own, of two epochs, on a graph store; or several that divide the hidden
-columns, as torchrun starts them, of which the one that takes most counts. The goal: within 20 %.
+Each fit is a process of its own, of two epochs, on a graph store. The goal: within 20 %.
 Linux only: it reads /proc.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,14 +23,13 @@ from graphfilter.data import write_store
 from graphfilter.splits import stratified
 from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
-from graphfilter.util.machine import Launched, memory_of_process
+from graphfilter.util.machine import memory_of_process
 from harness import Record, main, markdown, option_parser, stage
 
-# Vertices, edges, features and classes of each graph, and the systems that are fitted to it; after
-# a system, by how many processes.
+# Vertices, edges, features and classes of each graph, and the systems that are fitted to it.
 PLANS = {
     "full": [
-        (200_000, 500_000, 64, 10, ("sgf", "sgf@hidden_size=16", "sgf 2", "appnp", "gcn")),
+        (200_000, 500_000, 64, 10, ("sgf", "sgf@hidden_size=16", "appnp", "gcn")),
         (200_000, 200_000, 256, 10, ("sgf",)),
         (200_000, 200_000, 16, 100, ("sgf",)),
         (50_000, 5_000_000, 16, 5, ("sgf@hidden_size=16",)),
@@ -66,21 +62,17 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
             write_store(make_graph(*sizes), folder / "store")
             graph = open_store(folder / "store")
             split = stratified(np.asarray(graph.labels), seed=0)
-            for planned in systems:
-                system, _, count = planned.partition(" ")
-                n = int(count or 1)
-                with stage(f"fitting {planned} to {sizes[0]:,} vertices"):
-                    measured = measure(folder, system, n)
+            for system in systems:
+                with stage(f"fitting {system} to {sizes[0]:,} vertices"):
+                    measured = measure(folder, system)
                 cost = estimate_cost(
-                    get_system(system), graph, len(split.train), memory_of_process(),
-                    Launched(0, n, 0, n),
-                )  # fmt: skip
+                    get_system(system), graph, len(split.train), memory_of_process()
+                )
                 peak = cost.memory.peak
-                print(f"{planned}: {peak / MIB:,.0f} of {measured / MIB:,.0f} MiB", flush=True)
+                print(f"{system}: {peak / MIB:,.0f} of {measured / MIB:,.0f} MiB", flush=True)
                 rows.append(
                     {
                         "system": system,
-                        "processes": n,
                         "sizes": sizes,
                         "estimated": peak,
                         "measured": measured,
@@ -99,23 +91,13 @@ def make_graph(n: int, n_edges: int, n_features: int, n_classes: int) -> Graph:
     return Graph.from_edges(rng.integers(0, n, (n_edges, 2)), n, features=x, labels=labels)
 
 
-def measure(folder: Path, system: str, n_processes: int = 1) -> int:
-    """Fit in processes of their own and return the peak of the one that takes most."""
+def measure(folder: Path, system: str) -> int:
+    """Fit in a process of its own and return its peak."""
     words = ["fit", "--graph", folder / "store", "--out", folder / "run", "--model", system]
     words += ["--epochs", 2, "--no-baselines", "--quiet", "--overwrite"]
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    started = []
-    for rank in range(n_processes):
-        place = {"RANK": rank, "LOCAL_RANK": rank, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        place |= {"WORLD_SIZE": n_processes, "LOCAL_WORLD_SIZE": n_processes}
-        environment = os.environ | {name: str(value) for name, value in place.items()}
-        command = [sys.executable, "-c", FIT, *map(str, words)]
-        started.append(
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        )
-    said = [process.communicate()[0] for process in started]
-    return max(int(text.rpartition("peak")[2]) for text in said) * 1024
+    command = [sys.executable, "-c", FIT, *map(str, words)]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return int(said.rpartition("peak")[2]) * 1024
 
 
 def table(record: Record) -> str:
@@ -124,10 +106,9 @@ def table(record: Record) -> str:
     for fit in record["fits"]:
         n, n_edges, n_features, n_classes = fit["sizes"]
         ratio = fit["estimated"] / fit["measured"]
-        by = f", one of {fit['processes']} processes" if fit["processes"] > 1 else ""
         rows.append(
             [
-                f"{fit['system']}{by}: {n:,} vertices, {n_edges:,} edges, {n_features} features, "
+                f"{fit['system']}: {n:,} vertices, {n_edges:,} edges, {n_features} features, "
                 f"{n_classes} classes",
                 f"{fit['estimated'] / MIB:,.0f} MiB",
                 f"{fit['measured'] / MIB:,.0f} MiB",

@@ -1,7 +1,4 @@
-"""Processes that tests start: forked off one that has imported the package, which is imported once.
-
-Together as torchrun starts them, but without its start, or each with a command of its own.
-"""
+"""Processes that tests start, forked off one that has imported the package once."""
 
 from __future__ import annotations
 
@@ -21,10 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 from graphfilter.training import loop
-from graphfilter.util.machine import launched
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
@@ -58,33 +53,20 @@ def forked(work: Callable[..., Any], *arguments: object) -> BaseProcess:
     return process
 
 
-def run_together(size: int, work: Callable[..., Any], *arguments: object) -> list[Any]:
-    """Call a function in so many processes; return what each returned, or its exit code."""
-    # As torchrun has one, which lives as long as any of its processes.
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    started = []
-    for rank in range(size):
-        receiver, sender = multiprocessing.Pipe(duplex=False)
-        place = {
-            "RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": size,
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, "GRAPHFILTER_THREADS": 1,
-            "TORCHELASTIC_USE_AGENT_STORE": True,
-        }  # fmt: skip
-        words = {name: str(value) for name, value in place.items()}
-        started.append((forked(_begin, words, sender, work, arguments), receiver))
-        sender.close()
-    results = []
-    for process, receiver in started:
-        try:
-            result = pickle.loads(receiver.recv_bytes()) if receiver.poll(SECONDS) else None
-        except EOFError:
-            result = None
-        process.join(SECONDS)
-        if process.is_alive():
-            process.kill()
-            process.join()
-        results.append(process.exitcode if result is None else result)
-    return results
+def apart(work: Callable[..., Any], *arguments: object) -> Any:
+    """Call a function in a process of its own; return what it returned, or its exit code."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = forked(_begin, sender, work, arguments)
+    sender.close()
+    try:
+        result = pickle.loads(receiver.recv_bytes()) if receiver.poll(SECONDS) else None
+    except EOFError:
+        result = None
+    process.join(SECONDS)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    return process.exitcode if result is None else result
 
 
 class Command:
@@ -145,9 +127,8 @@ class Command:
 
 def run_command(words: list[str], folder: str) -> None:
     """Run the command line in this process; what it prints goes to files there."""
-    rank = os.environ.get("RANK", "0")
     for number, name in ((1, "out"), (2, "err")):
-        kept = os.open(Path(folder) / f"{name}{rank}", os.O_CREAT | os.O_WRONLY)
+        kept = os.open(Path(folder) / f"{name}0", os.O_CREAT | os.O_WRONLY)
         os.dup2(kept, number)
     sys.argv = ["graphfilter", *words]
     from graphfilter.__main__ import main
@@ -188,11 +169,8 @@ def peaks_of_fits(fits: list[tuple[str, int]]) -> list[int]:
     return peaks
 
 
-def _begin(
-    place: dict[str, str], sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]
-) -> None:
-    os.environ.update(place)
-    launched.cache_clear()  # Modules that were imported for the work may have asked.
+def _begin(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    os.environ["GRAPHFILTER_THREADS"] = "1"
     try:
         result = work(*arguments)
     except Exception:

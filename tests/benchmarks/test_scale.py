@@ -10,31 +10,12 @@ import pytest
 import torch
 
 import blocks
-import scale_out
 import write_docs
 from graphfilter.util.machine import VARIABLE
 
 CPU = torch.device("cpu")
 FOLDER = write_docs.RESULTS / "scale"
 PAGE = write_docs.PAGE.with_name("scale.md")
-
-
-def test_scale_out_compares_each_turn_with_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = scale_out.work(200, 2000)
-    assert alone["bytes_per_step"] == 0
-
-    def launch(count: int, n: int, n_entries: int, mbit: int | None) -> list[scale_out.Record]:
-        numbers = scale_out.numbers_per_step(n) if count > 1 else 0
-        done = {**alone, "seconds": 8.0 / count, "computing": 4.0, "bytes_per_step": 4 * numbers}
-        return [done] * count
-
-    monkeypatch.setattr(scale_out, "launch", launch)
-    options = argparse.Namespace(small=True, network=None)
-    record = scale_out.run(options, CPU)
-    shown = scale_out.table(json.loads(json.dumps(record)))
-    assert [row["seconds_ratio"] for row in record["rows"]] == [1, 2, 4]
-    assert all(row["loss_difference"] == 0 for row in record["rows"])
-    assert shown.splitlines()[-1].startswith("| 4 | 2.00 | 4.00× | 4.00 s | 1.00× |")
 
 
 def test_blocks_learn_the_same_within_any_memory(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.processes import peaks_of_fits, run_together
+from tests.processes import apart, peaks_of_fits
 
 import graphfilter as gf
 from graphfilter.runs.dry_run import baselines_fit, plan_dry_run, time_fit
@@ -16,7 +16,6 @@ from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
 from graphfilter.systems.system import PROGRAM
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Launched
 
 GIB = 2**30
 
@@ -55,69 +54,6 @@ def test_hidden_columns_are_counted_in_blocks_where_memory_is_short() -> None:
     assert little.memory.peak <= 1.1 * GIB < plenty.memory.peak
 
 
-def test_hidden_columns_are_divided_among_processes() -> None:
-    graph, wide = make_graph(20_000), get_system("sgf").with_(hidden_size=4096)
-    one, four = (estimate_cost(wide, graph, 500, 64 * GIB, Launched(0, n, 0, n)) for n in (1, 4))
-    assert (one.at_once, four.at_once) == (4096, 1024)
-    assert four.memory.hidden == one.memory.hidden // 4
-    assert four.memory.optimizer == one.memory.optimizer // 4
-    assert four.memory.structure == one.memory.structure
-    assert (one.machine, four.machine) == (one.memory.peak, 4 * four.memory.peak)
-    # Logits, K + 1 weights of the filter with K = 16, and the bias, in four bytes each.
-    assert (one.per_step, four.per_step) == (0, 4 * (20_000 * 2 + 17 + 2))
-
-
-def test_machines_of_a_job_are_counted_one_by_one() -> None:
-    graph, sgf = make_graph(), get_system("sgf")
-    cost = estimate_cost(sgf, graph, 500, 64 * GIB, Launched(0, 4, 0, 2))
-    assert cost.machine == 2 * cost.memory.peak
-
-
-def test_members_are_divided_among_processes() -> None:
-    graph, committee = make_graph(), get_system("committee")
-    cost = estimate_cost(committee, graph, 500, 64 * GIB, Launched(0, 2, 0, 2))
-    peaks = [memory.peak for _, memory in cost.members]
-    assert cost.machine == max(peaks[::2]) + max(peaks[1::2])
-    assert cost.memory.peak == max(peaks)
-    assert cost.per_step == 0
-    # With more processes than members, the others hold graph and features.
-    many = estimate_cost(committee, graph, 500, 64 * GIB, Launched(0, 50, 0, 50))
-    assert sum(peaks) + (50 - len(peaks)) * PROGRAM < many.machine < 50 * max(peaks)
-
-
-def test_system_that_cannot_be_divided_is_counted_whole_in_the_first_process() -> None:
-    graph, gcn = make_graph(20_000), get_system("gcn")
-    one, two = (estimate_cost(gcn, graph, 500, 64 * GIB, Launched(0, n, 0, n)) for n in (1, 2))
-    assert two.memory == one.memory
-    assert one.machine + PROGRAM < two.machine < 2 * one.machine
-    assert two.per_step == 0
-
-
-def test_pages_of_a_store_are_counted_once_per_machine(tmp_path: Path) -> None:
-    graph, sgf = make_graph(), get_system("sgf")
-    gf.data.write_store(graph, tmp_path / "store")
-    mapped = gf.open_store(tmp_path / "store")
-    own, shared = (
-        estimate_cost(sgf, g, 500, 64 * GIB, Launched(0, 3, 0, 3)) for g in (graph, mapped)
-    )
-    assert own.memory == shared.memory
-    assert isinstance(graph.features, np.ndarray)
-    n_bytes = graph.indptr.nbytes + graph.indices.nbytes + graph.features.nbytes
-    assert own.machine - shared.machine == 2 * n_bytes
-
-
-def test_fit_by_several_processes_is_refused_by_what_the_machine_has(monkeypatch) -> None:
-    plan, classifier = plan_fit(Source(make_graph()), 0), gf.SGFClassifier()
-    monkeypatch.setenv("GRAPHFILTER_MEMORY", "500M")
-    monkeypatch.setattr("graphfilter.runs.dry_run.launched", lambda: Launched(0, 4, 0, 2))
-    found = plan_dry_run(plan, classifier)
-    assert found.on_machine == 1000 * 2**20
-    with pytest.raises(ConfigError, match=r"by the 2 processes of a machine; .* fewer processes"):
-        found.check()
-    monkeypatch.setenv("GRAPHFILTER_MEMORY", "1G")
-    plan_dry_run(plan, classifier).check()
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
     """Without what the program takes itself, which depends on libraries and threads.
@@ -133,7 +69,7 @@ def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
         fits.append((str(store), width))
         system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
         estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.training)
-    (measured,) = run_together(1, peaks_of_fits, fits)
+    measured = apart(peaks_of_fits, fits)
     assert isinstance(measured, list), measured
     expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))
     assert expected[0] > 2**27
@@ -167,7 +103,6 @@ def test_epoch_is_timed_on_a_smaller_graph(monkeypatch, sparse: bool) -> None:
     plan = plan_fit(Source(make_graph(sparse=sparse)), 0)
     one = time_fit(plan, gf.SGFClassifier(hidden_size=4, max_epochs=500))
     assert 0 < one.epoch < one.least < one.most
-    assert time_fit(plan, gf.SGFClassifier(hidden_size=4), n_processes=3).epoch > 0
 
 
 def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:

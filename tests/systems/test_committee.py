@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.processes import run_together
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
@@ -39,7 +38,6 @@ from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.rounds import DIVERGED
 from graphfilter.training import Callback, Progress
-from graphfilter.util import processes
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import thread_limit
 
@@ -389,28 +387,6 @@ def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() ->
     assert silent == {
         p.system.title: p.superfluous for p in stopped.values() if not shares[p.system.title]
     }
-
-
-def judge_together() -> tuple[list[str], np.ndarray]:
-    """Return which members were stopped after a round, and the answers of all."""
-    processes.start()
-    try:
-        graph = of_features()
-        split = stratified(graph.labels, 0)
-        (outcome,) = train_system(Prepared.of(graph), of_two(), [split], [3])
-    finally:
-        processes.end()
-    assert isinstance(outcome, CommitteeOutcome)
-    stopped = [part.system.name for part in outcome.parts if part.superfluous]
-    return stopped, outcome.probabilities
-
-
-def test_processes_that_share_members_judge_them_as_one_does() -> None:
-    (stopped, said), *others = run_together(1, judge_together) + run_together(2, judge_together)
-    assert "smooth" in stopped
-    for again in others:
-        assert again[0] == stopped
-        np.testing.assert_allclose(again[1], said, atol=1e-6)
 
 
 def test_members_that_have_learned_nothing_are_not_judged_yet() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.processes import run_together
+from tests.processes import apart
 from torch import Tensor
 
 import graphfilter as gf
@@ -34,7 +34,7 @@ KNOWN = 3000
 
 @pytest.fixture(autouse=True)
 def _keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hops, "WORTH_KEEPING", 0)
+    monkeypatch.setattr(hops, "KEPT_FROM_BYTES", 0)
 
 
 def make_graph(*, seed: int = 0, weighted: bool = False, sparse: bool = False) -> gf.Graph:
@@ -213,7 +213,7 @@ def test_store_whose_features_exceed_the_memory_is_trained(tmp_path: Path) -> No
     gf.data.write_store(graph, tmp_path / "store")
     limit = 40 << 20
     assert x.nbytes > limit
-    (found,) = run_together(1, _train_within, str(tmp_path / "store"), limit)
+    found = apart(_train_within, str(tmp_path / "store"), limit)
     assert isinstance(found, float), found
     assert found > 0.95
     assert (tmp_path / "store" / powers.POWERS_FILE).exists()

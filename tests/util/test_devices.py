@@ -8,10 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from graphfilter.util import devices
 from graphfilter.util.devices import capturing, device_title, pick_device
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Launched
 
 
 @pytest.fixture(params=[0, 2])
@@ -46,17 +44,6 @@ def test_gpu_must_be_one_that_there_is(n_gpus: int) -> None:
 
 def test_a_cpu_has_no_model() -> None:
     assert device_title("cpu") == "cpu"
-
-
-def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    monkeypatch.setattr(devices, "current", lambda: object())
-    monkeypatch.setattr(devices, "launched", lambda: Launched(3, 4, 1, 2))
-    assert pick_device("auto") == "cuda:1"
-    monkeypatch.setattr(devices, "launched", lambda: Launched(3, 4, 3, 4))
-    with pytest.raises(ConfigError, match="one GPU per process of a machine; got 4 processes"):
-        pick_device("auto")
 
 
 def test_one_thread_at_a_time_captures_on_a_gpu() -> None:

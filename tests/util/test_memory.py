@@ -8,7 +8,6 @@ import pytest
 
 from graphfilter.util import machine as memory
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Launched
 
 
 @pytest.mark.parametrize(
@@ -48,10 +47,3 @@ def test_memory_is_what_a_control_group_grants(line: str, name: str, tmp_path: P
     assert memory.limited_memory(tmp_path) == whole
     path.write_text(f"{2**20}\n")
     assert memory.limited_memory(tmp_path) == 2**20
-
-
-def test_memory_is_divided_among_the_processes_of_a_machine(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv(memory.VARIABLE, raising=False)
-    whole = memory.memory_of_process()
-    monkeypatch.setattr(memory, "launched", lambda: Launched(0, 8, 0, 4))
-    assert memory.memory_of_process() == whole // 4

@@ -14,7 +14,6 @@ import torch
 
 from graphfilter.util import machine as threads
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Launched
 
 NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
@@ -170,7 +169,6 @@ import torch
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.util import threads
-from graphfilter.util.machine import Launched
 threads.WORTH_A_THREAD = 1
 
 def fit(seed):
@@ -192,19 +190,6 @@ def test_a_forked_child_fits_on_one_thread_after_its_parent_fitted() -> None:
     parent, children = map(eval, done.stdout.splitlines())
     assert parent == (2, 2, (2000, 2))
     assert children == [(1, 1, (2000, 2))] * 2
-
-
-@pytest.mark.parametrize(("before", "after"), [(None, "4"), ("1", "4"), ("3", "3")])
-def test_cores_are_divided_among_the_processes_of_a_machine(
-    before: str | None, after: str, clean: pytest.MonkeyPatch
-) -> None:
-    """Not so where the user has set them; 1 is torchrun's setting where there is none."""
-    clean.setattr(threads, "launched", lambda: Launched(0, 2, 0, 2))
-    clean.setattr(threads, "usable_cores", lambda: 8)
-    if before is not None:
-        os.environ["OMP_NUM_THREADS"] = before
-    threads.prepare_threads()
-    assert os.environ["OMP_NUM_THREADS"] == after
 
 
 def test_compiled_code_has_threads_of_its_own_choice(two_threads) -> None:

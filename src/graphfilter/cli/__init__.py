@@ -21,12 +21,10 @@ NO_MEMORY = (
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
-    from graphfilter.util.errors import GraphFilterError, ProcessError
-    from graphfilter.util.machine import check_surroundings, common_exit, launched, prepare_threads
+    from graphfilter.util.errors import GraphFilterError
+    from graphfilter.util.machine import check_surroundings, prepare_threads
 
     prepare_streams()
-    if not launched().is_first and sys.argv[1:2] != ["fit"]:
-        sys.exit(0)  # Work for one process: the first does it.
     code = EXIT_BAD_INPUT
     try:
         check_surroundings()
@@ -37,7 +35,6 @@ def main() -> NoReturn:
         # What was found and guessed until then: often the cause.
         tell(getattr(error, "__notes__", ()), quiet="--quiet" in sys.argv)
         complain(str(error))
-        code = 1 if isinstance(error, ProcessError) else code
     except KeyboardInterrupt as stop:
         code = end_stopped(stop)
     except (MemoryError, RuntimeError, ImportError) as error:
@@ -53,13 +50,6 @@ def main() -> NoReturn:
         tell(getattr(error, "__notes__", ()))
         where = f"{error.filename}: " if error.filename else ""
         complain(f"{where}{error.strerror or error}.{_remedy(error)}")
-    code = common_exit(code)
-    if launched().size > 1:
-        # At once. While Python shuts down, torchrun would end a failed process by a signal, and a
-        # thread of gloo that lets go of its last tensor would abort one that has succeeded.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
     sys.exit(code)
 
 

@@ -35,10 +35,9 @@ def show_dry_run(
     from graphfilter.runs.dry_run import time_fit
     from graphfilter.util.words import say_bytes
 
-    graph, cost, place = plan.graph, found.cost, found.place
+    graph, cost = plan.graph, found.cost
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
     of = "" if largest is None else f": largest member, {largest[0]!r}"
-    by = "" if place.size == 1 else f", by one of {place.size} processes"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
     what = f"{graph.n_classes} classes"
@@ -48,23 +47,21 @@ def show_dry_run(
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
         f"{graph.n_features:,} features, {what}"
     )
-    show_table([f"{cost.system.title}{of}{by}", "memory"], rows, title=title)
+    show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
     for name, memory in cost.members:
         say(f"Peak memory of {name}: {say_bytes(memory.peak)}.")
     width = cost.system.settings().get("hidden_size")
-    if width and 0 < cost.at_once < -(-width // place.size):
+    if width and 0 < cost.at_once < width:
         say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
-    _say_together(found)
     say(f"Disk: about {say_bytes(found.disk)} for the run folder.")
     if cost.kept:
         hop_size = say_bytes(cost.kept)
         say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
     if found.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            times = time_fit(plan, estimator, place.size, baselines=baselines)
-        without = "" if place.size == 1 else ", without communication"
+            times = time_fit(plan, estimator, baselines=baselines)
         say(
-            f"An epoch takes about {_seconds(times.epoch)}{without}; there are at most "
+            f"An epoch takes about {_seconds(times.epoch)}; there are at most "
             f"{found.max_epochs:,}, mostly fewer."
         )
         what = "baselines included" if baselines else "without baselines"
@@ -73,26 +70,7 @@ def show_dry_run(
             f"early, to {_seconds(times.most)}, if all epochs are trained."
         )
     fits = "It fits" if found.fits else "It does not fit"
-    say(f"{fits}: there are {say_bytes(found.on_machine)} of memory.")
-
-
-def _say_together(found: DryRun) -> None:
-    """Print what several processes divide, take together and exchange."""
-    from graphfilter.cli.together import say_division
-    from graphfilter.util.words import say_bytes
-
-    cost, place = found.cost, found.place
-    if place.size == 1:
-        return
-    say(say_division(cost.system, place.size))
-    if place.local_size > 1:
-        together = say_bytes(cost.machine)
-        say(f"The {place.local_size} processes of a machine take {together} together.")
-    if cost.per_step:
-        say(
-            f"They exchange {cost.per_step:,} bytes per step: the logits, and the gradients of the "
-            "filter and of the bias."
-        )
+    say(f"{fits}: there are {say_bytes(found.available)} of memory.")
 
 
 def _seconds(seconds: float) -> str:

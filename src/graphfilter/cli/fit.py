@@ -13,15 +13,8 @@ from graphfilter.cli.fit_start import read_start
 from graphfilter.cli.options import given_words, takes
 from graphfilter.cli.progress import training_bar
 from graphfilter.cli.screen import end_stopped, say, show_table, tell
-from graphfilter.cli.stopping import stoppable, what_is_kept
+from graphfilter.cli.stopping import report_kept_state, stoppable, what_is_kept
 from graphfilter.cli.target_options import TargetOptions
-from graphfilter.cli.together import (
-    join_processes,
-    note_division,
-    on_first,
-    report_kept_state,
-    say_communicated,
-)
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +22,6 @@ if TYPE_CHECKING:
     from graphfilter.report.run import FitSummary
     from graphfilter.runs.plan import Plan
     from graphfilter.training.scores import Metric
-    from graphfilter.util.processes import Group
 
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 
@@ -66,12 +58,11 @@ def fit(
             f"--out must be another folder than that of --start-from; got {out} for both. "
             "The fit could not be repeated once its run to start from is replaced."
         )
-    group = join_processes()
     if out is not None and not run.dry_run:
         from graphfilter.runs.layout import check_folder
 
         # Before anything is read, which may take minutes.
-        on_first(group, lambda: check_folder(out, overwrite=run.overwrite, resume=run.resume))
+        check_folder(out, overwrite=run.overwrite, resume=run.resume)
     start = None if how.start_from is None else read_start(how.start_from, given)
     found = given.read() if start is None else start.read(given)
     from graphfilter.runs.plan import plan_fit
@@ -83,7 +74,7 @@ def fit(
     earlier = None if start is None else start.earlier
     plan = plan_fit(found, how.seed, given.split_rule(), target, earlier)
     baselines = how.baselines and how.seconds is None
-    run_fit(plan, estimator, given, run, baselines=baselines, group=group)
+    run_fit(plan, estimator, given, run, baselines=baselines)
 
 
 def run_fit(
@@ -93,10 +84,9 @@ def run_fit(
     run: RunOptions,
     *,
     baselines: bool,
-    group: Group | None,
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
-    from graphfilter.report.run import fit_folder, join_fit
+    from graphfilter.report.run import fit_folder
     from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
     from graphfilter.runs.layout import checkpoints
     from graphfilter.training import Callback
@@ -107,8 +97,7 @@ def run_fit(
     if run.dry_run:
         from graphfilter.cli.dry_run import show_dry_run
 
-        if group is None or group.is_first:
-            show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
+        show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
         return
     out = run.out
     assert out is not None
@@ -117,7 +106,7 @@ def run_fit(
         if baselines and not baselines_fit(plan):
             baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
-    notes = [*plan.notes[len(plan.source.graph.notes) :], *note_division(group, estimator)]
+    notes = [*plan.notes[len(plan.source.graph.notes) :]]
     if run.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
     tell(notes, quiet=quiet)
@@ -129,9 +118,6 @@ def run_fit(
             stoppable(bar) as report,
         ):  # fmt: skip
             callback = Callback(report, resume=run.resume)
-            if group is not None and not group.is_first:
-                join_fit(plan, estimator, out, callback=callback, **how)
-                return
             summary = fit_folder(
                 plan, estimator, out, overwrite=run.overwrite, callback=callback, **how
             )
@@ -181,7 +167,6 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
         say(view_spread(fit.repeats, fit.task.metrics, found.yardstick.key).sentence)
-    say_communicated(metrics)
     if "decision" in metrics:
         _show_decision(metrics["decision"])
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-import warnings
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -18,7 +17,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from graphfilter.cli.words import in_options
-from graphfilter.util.machine import is_first_to_fail, launched
 
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")
@@ -42,19 +40,13 @@ err = _Console(stderr=True, highlight=False)
 
 
 def prepare_streams() -> None:
-    """Keep output from failing on its characters or on closed streams.
-
-    Of several processes only the first says anything.
-    """
+    """Keep output from failing on its characters or on closed streams."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
         stream = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if not launched().is_first:
-        out.quiet = err.quiet = True
-        warnings.simplefilter("ignore")
 
 
 def printable(text: str) -> str:
@@ -76,20 +68,15 @@ def share(value: float) -> str:
 
 
 def complain(message: str) -> None:
-    """Print an error in one line that is never wrapped; of several processes, once."""
+    """Print an error in one line that is never wrapped."""
     line = " ".join(printable(in_options(message)).splitlines())
-    if is_first_to_fail():
-        err.quiet = False
-        err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
+    err.print(f"[bold red]error:[/] {line}", soft_wrap=True)
 
 
 def end_stopped(stop: KeyboardInterrupt, kept: str = "") -> int:
     """Say that a signal ended the work, and what is left of it; return the exit code."""
     number = stop.args[0] if stop.args else signal.SIGINT
     word = "terminated" if number == signal.SIGTERM else "interrupted"
-    if number == signal.SIGTERM and launched().size > 1:
-        # torchrun sends it to all when one process has ended.
-        word = "terminated, by a signal or because another process has ended"
     complain(f"{word}; {kept}" if kept else f"{word}.")
     return 128 + number
 

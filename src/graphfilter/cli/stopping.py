@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.util.machine import launched
-
 if TYPE_CHECKING:
     from graphfilter.training import Progress
 
@@ -58,10 +56,20 @@ def what_is_kept(out: Path) -> str:
     return f"finished work is saved. Resume{at_once} with: {command_line()} --resume"
 
 
+@contextmanager
+def report_kept_state(out: Path) -> Generator[None]:
+    """Say what is left of a run that fails."""
+    from graphfilter.runs.layout import checkpoints
+
+    try:
+        yield
+    except Exception as error:
+        if checkpoints(out):
+            error.add_note(what_is_kept(out))
+        raise
+
+
 def command_line() -> str:
     """Return the command as it was given, without --resume and --overwrite."""
     words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
-    if (size := launched().size) > 1:
-        start = ["torchrun", "--nproc-per-node", str(size), "-m", "graphfilter"]
-        return shlex.join([*start, *words])
     return shlex.join(["graphfilter", *words])

@@ -86,26 +86,24 @@ class Working:
     kept: int = 0
 
 
-def layered(
-    sizes: Sizes, width: int, layers: int, *, own: int, at_once: int, filtered: bool
-) -> Working:
+def layered(sizes: Sizes, width: int, layers: int, *, at_once: int, filtered: bool) -> Working:
     """Return what a network of hidden layers takes.
 
     Parameters
     ----------
     width, layers : int
         Of the whole network.
-    own, at_once : int
-        Columns that this process has, and those that it computes at a time.
+    at_once : int
+        Columns that are computed at a time.
     filtered : bool
         Whether hidden columns are filtered, not logits.
     """
     last = GRADIENTS * at_once if filtered else PER_LOGIT * sizes.n_classes
     kept = (KEPT + KEPT_PER_LAYER * (layers - 1)) * at_once
-    # Parts of the columns draw the dropout of dense features again, and keep no copy of them.
+    # Blocks of the columns draw the dropout of dense features again, and keep no copy of them.
     copied = not sizes.n_values and at_once == width
     inputs = PER_FEATURE * sizes.n_features if copied else 0
-    weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * own
+    weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * width
     n = sizes.n_vertices
     return Working(int(4 * n * kept), int(4 * n * (last + inputs)), 16 * weights, at_once)
 
@@ -175,15 +173,14 @@ class ModelConfig(Config):
         """Whether the network is one adaptive filter."""
         return False
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         """Return what training takes where a process has ``available`` bytes.
 
-        By the names of settings, unless a config knows better. Columns of a network that can be
-        divided are divided among ``n_processes``.
+        By the names of settings, unless a config knows better.
         """
         width = int(getattr(self, "hidden_size", None) or 64)
         layers = max(1, int(getattr(self, "n_layers", None) or 2))
-        return layered(sizes, width, layers, own=width, at_once=width, filtered=False)
+        return layered(sizes, width, layers, at_once=width, filtered=False)
 
     def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``generator``."""

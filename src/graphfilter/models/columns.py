@@ -1,23 +1,22 @@
-r"""Hidden columns in parts: over processes, and one block after another in one of them.
+r"""Hidden columns one block after another, where memory is short for all at once.
 
-A filter acts on each hidden column by itself. A part of the columns needs the same part of W_in's
-columns and of W_out's rows, and logits are the sum over the parts:
+A filter acts on each hidden column by itself. A block of the columns needs the same block of W_in's
+columns and of W_out's rows, and logits are the sum over the blocks:
 
 .. math:: \hat y = \sum_p f(P)\, \mathrm{relu}(X W_\mathrm{in}^{(p)} + b^{(p)})\,
           W_\mathrm{out}^{(p)} + b'
 
-So processes exchange the n × C logits, and in the backward the K + 1 moments of the filter. Dropout
-is drawn as for all columns at once, of which a part keeps its own: it does not depend on the parts.
+Dropout is drawn as for all columns at once, of which a block keeps its own: it does not depend on
+the blocks.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphfilter.filters import Filter
 from graphfilter.filters.base import polynomials_of
@@ -27,8 +26,6 @@ from graphfilter.models.layers import (
     Generators,
     Input,
     Linear,
-    Sum,
-    SumOfGradients,
     Weights,
     apply_heads,
     copies_of,
@@ -47,7 +44,7 @@ LANES = 16
 BYTES_PER_EDGE_ENTRY, BYTES_PER_VERTEX = 20, 200
 BYTES_PER_FEATURE, BYTES_PER_SPARSE_FEATURE = 8, 32
 BYTES_OF_PROCESS = 500 * 2**20
-# Along which dimension a network's weights are divided; the others are the same in every part.
+# Along which dimension a network's weights are divided; the others are the same for every block.
 DIVIDED = {"encoder.weight": 1, "encoder.bias": 0, "head.weight": 0}
 
 
@@ -57,7 +54,6 @@ class Divisible(Protocol):
     encoder: Linear | None
     filter: Filter
     head: Linear
-    columns: Columns | None
 
     @property
     def config(self) -> Any: ...
@@ -70,23 +66,6 @@ class Divisible(Protocol):
     def filters_logits(self) -> bool: ...
 
 
-AnyDivisible = TypeVar("AnyDivisible", bound=Divisible)
-
-
-def column_part(network: AnyDivisible, columns: Columns) -> AnyDivisible:
-    """Return a copy of a network that has these of its hidden columns only."""
-    part = copy.deepcopy(network)
-    assert part.encoder is not None
-    layers = {"encoder": part.encoder, "head": part.head}
-    for name, dim in DIVIDED.items():
-        layer, _, which = name.partition(".")
-        whole: Tensor = getattr(layers[layer], which).detach()
-        own = whole.narrow(dim, columns.first, columns.width).clone()
-        setattr(layers[layer], which, nn.Parameter(own))
-    part.columns = columns
-    return part
-
-
 def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input) -> list[Columns]:
     """Divide the columns of a network into as few blocks as the memory there is takes.
 
@@ -94,7 +73,6 @@ def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input)
     """
     width = network.config.hidden_size
     assert width is not None
-    own = network.columns or Columns(0, width, width)
     of_column = BYTES_PER_ENTRY * operator.dtype.itemsize // 4 * max(operator.n, 1) * n_runs
     cuda = operator.device.type == "cuda"
     step = columns_at_once(
@@ -105,8 +83,7 @@ def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input)
         x.numel() if isinstance(x, Tensor) else 0,
         0 if isinstance(x, Tensor) else x.values.shape[0],
     )
-    starts = range(own.first, own.last, step)
-    return [Columns(first, min(first + step, own.last), own.total) for first in starts]
+    return [Columns(first, min(first + step, width), width) for first in range(0, width, step)]
 
 
 def columns_at_once(
@@ -129,7 +106,7 @@ def forward_in_parts(
     generators: Generators,
     blocks: Sequence[Columns],
 ) -> Tensor:
-    """Return the logits (n, R, C) of networks from blocks of the columns that this process has.
+    """Return the logits (n, R, C) of networks from blocks of the columns.
 
     One block after another, which is made again in the backward: memory is that of one block.
     """
@@ -150,8 +127,6 @@ def forward_in_parts(
             made = _MadeAgain.apply(part, block, draws, *tensors)
         logits = made if logits is None else logits + made
     assert logits is not None
-    if first.columns is not None:
-        logits = Sum.apply(logits)
     if last:
         logits = _apply_filter(operator, basis, weights, logits)
     return logits + biases
@@ -225,18 +200,10 @@ def _apply_filter(operator: Operator, basis: Basis, weights: Tensor, columns: Te
 
 
 def _polynomials(models: Sequence[Divisible], operator: Operator) -> tuple[Basis, Tensor, Tensor]:
-    """Return basis and weights (K + 1, R) of the filters, and biases (R, C) of the heads.
-
-    Every process has the same; their gradients are summed over processes, in one message.
-    """
+    """Return basis and weights (K + 1, R) of the filters, and biases (R, C) of the heads."""
     basis, weights = polynomials_of([model.filter for model in models], operator)
     biases = torch.stack([model.head.bias for model in models])
-    # The gradient of the biases is that of the logits, which every process has whole.
-    together = torch.cat([weights.to(biases.dtype).flatten(), biases.flatten()])
-    if models[0].columns is not None:
-        together = SumOfGradients.apply(together, weights.numel())
-    flat_weights, flat_biases = together.split([weights.numel(), biases.numel()])
-    return basis, flat_weights.view(weights.shape), flat_biases.view(biases.shape)
+    return basis, weights.to(biases.dtype), biases
 
 
 def _encode(

@@ -278,7 +278,7 @@ class NormedConfig(DeepConfig):
             return f"{graph.n_vertices:,} vertices are too many for a network with batch norms"
         return None
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         held = HELD * sizes.n_vertices * self.hidden_size * self.n_layers
         return Working(held, columns=self.hidden_size)
 
@@ -411,7 +411,7 @@ class ResidualConfig(DeepConfig):
             return f"{graph.n_vertices:,} vertices are too many for a deep network"
         return None
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         hidden = DEEP * sizes.n_vertices * self.hidden_size * self.n_layers
         return Working(hidden, columns=self.hidden_size)
 

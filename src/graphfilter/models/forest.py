@@ -275,7 +275,7 @@ class ForestConfig(ModelConfig):
             return too_many_to_compare(graph, n_train) or many
         return too_many_to_compare(graph, n_train)
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         n_train = sizes.n_train
         nodes = self.n_trees * _KEPT_NODE * _most_nodes(n_train)
         return Working(growing_bytes(n_train, sizes.n_classes) + nodes)

@@ -63,7 +63,7 @@ class HopNetworkConfig(ModelConfig):
     hidden_size: int | None = 64
     batch_size: int = 512
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         """Return what is taken for some vertices at a time; of a store, without pages.
 
         What is mapped from files the system takes back where it needs the memory.

@@ -164,17 +164,17 @@ class FilterNetworkConfig(ModelConfig):
     def learns_filter(self) -> bool:
         return isinstance(self.filter, StackedFilterConfig)
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
-        width = own = at_once = self.hidden_size or 1
+    def memory(self, sizes: Sizes, available: int) -> Working:
+        width = at_once = self.hidden_size or 1
         if self.can_be_divided:
-            own, n = -(-width // n_processes), sizes.n_vertices
+            n = sizes.n_vertices
             cells = 0 if sizes.n_values else n * sizes.n_features
             of_column = BYTES_PER_ENTRY * max(n, 1)
             fit = columns_at_once(available, of_column, n, sizes.n_entries, cells, sizes.n_values)
-            at_once = min(own, fit)
+            at_once = min(width, fit)
         on_hidden = self.filter_on == "hidden"
         layers = self.encoder_layers
-        return layered(sizes, width, layers, own=own, at_once=at_once, filtered=on_hidden)
+        return layered(sizes, width, layers, at_once=at_once, filtered=on_hidden)
 
     def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
         """Make the network; the generator's seed draws what is random at the filter's start."""
@@ -231,9 +231,6 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
     >>> network(operator, torch.ones(3, 4)).shape
     torch.Size([3, 2])
     """
-
-    # The columns of the hidden layer that this network has; None for all of them.
-    columns: Columns | None = None
 
     def __init__(
         self,
@@ -331,20 +328,19 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
         return self.config.filter_on == "logits"
 
     def blocks(self, n_runs: int, operator: Operator, x: Input) -> list[Columns]:
-        """Return the parts that the hidden columns are computed in; none where it is at once."""
+        """Return the blocks that the hidden columns are computed in; none where it is at once."""
         if type(self) is not FilterNetwork or not self.config.can_be_divided:
             return []
         found = column_blocks(self, n_runs, operator, x)
-        return found if len(found) > 1 or self.columns is not None else []
+        return found if len(found) > 1 else []
 
     def can_be_replayed(self, n_runs: int, operator: Operator, x: Input) -> bool:
-        """Not in parts: their generators are copied, and processes wait for each other."""
+        """Not in blocks: their generators are copied."""
         return not self.blocks(n_runs, operator, x)
 
     def filters_logits(self) -> bool:
         """Return whether the filter now runs after the head."""
-        width = self.head.weight.shape[0] if self.columns is None else self.columns.total
-        narrower = self.head.weight.shape[1] < width
+        narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
         return self.config.filter_on == "logits" or (not self.training and narrower)
 
     def main_filter(self) -> Filter:

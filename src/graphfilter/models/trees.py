@@ -114,7 +114,7 @@ class TreesConfig(ModelConfig):
     def needs_edges(self) -> bool:
         return False
 
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         return Working(BOOSTED * sizes.n_train * sizes.n_classes)
 
 

@@ -41,8 +41,6 @@ from graphfilter.runs.layout import (
     check_outputs,
     finish_run,
     open_folder,
-    training_folder,
-    wait_for_folder,
 )
 from graphfilter.runs.loading import RunDescription, save_run
 from graphfilter.runs.measure import ChannelMetrics, FitMetrics, measure_fit
@@ -58,7 +56,6 @@ from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
 from graphfilter.util.arrays import check_text, write_tensors
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.machine import launched
 from graphfilter.util.records import sha256_of, write_json
 from graphfilter.util.words import say_bytes
 from graphfilter.version import __version__
@@ -93,10 +90,7 @@ def repeat_command(
     words = _model_words(estimator)
     if words is None:
         return ""
-    start = ["graphfilter"]
-    if (size := launched().size) > 1:
-        start = ["torchrun", "--nproc-per-node", str(size), "-m", "graphfilter"]
-    words = [*start, "fit", *plan.source.words, *words]
+    words = ["graphfilter", "fit", *plan.source.words, *words]
     words += ["--seed", str(plan.seed)] if plan.seed else []
     words += [] if baselines else ["--no-baselines"]
     return shlex.join([*words, "--out", out])
@@ -333,7 +327,6 @@ def fit_folder(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
     with open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
-        wait_for_folder()
         fit = train_fit(
             plan, estimator, asked=asked, baselines=baselines,
             callback=callback.keeping(folder / CHECKPOINT_FILE),
@@ -353,26 +346,6 @@ def _check_names(plan: Plan) -> None:
     for text, times in Counter(map(str, names)).most_common(1):
         if times > 1:
             raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
-
-
-def join_fit(
-    plan: Plan,
-    estimator: VertexEstimator,
-    out: str | Path,
-    *,
-    baselines: bool = True,
-    callback: Callback = SILENT,
-    asked: FitRequest = DEFAULT_REQUEST,
-) -> None:
-    """Do the share of another process in :func:`fit_folder`, which the first of them calls.
-
-    Nothing but the checkpoints of members is written.
-    """
-    wait_for_folder()
-    train_fit(
-        plan, estimator, asked=asked, baselines=baselines,
-        callback=callback.keeping(training_folder(out) / CHECKPOINT_FILE),
-    )  # fmt: skip
 
 
 def _write_predictions(fit: Fit, path: Path, *, excel_safe: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +16,9 @@ from graphfilter.splits import Split
 from graphfilter.systems import Prepared, System, get_system, train_system
 from graphfilter.systems.committee import Committee, repeats
 from graphfilter.systems.costs import Cost, estimate_cost
-from graphfilter.systems.pipeline import is_divided
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Launched, launched, memory_of_process
-from graphfilter.util.processes import alone
+from graphfilter.util.machine import memory_of_process
 from graphfilter.util.words import say_bytes
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
@@ -41,44 +38,34 @@ class DryRun:
     Attributes
     ----------
     cost : Cost
-        Memory by part, of the largest member where there are several; and of all processes of a
-        machine.
+        Memory by part, of the largest member where there are several.
     available : int
-        Bytes of memory that there are for each process.
+        Bytes of memory that there are.
     disk : int
         Bytes of the run folder.
     max_epochs : int
         At most so many; training mostly stops before.
-    place : Launched
-        The processes that train together.
     """
 
     cost: Cost
     available: int
     disk: int
     max_epochs: int
-    place: Launched
-
-    @property
-    def on_machine(self) -> int:
-        """Bytes of memory that there are for all processes of a machine."""
-        return self.available * self.place.local_size
 
     @property
     def fits(self) -> bool:
-        return self.cost.machine <= self.on_machine
+        return self.cost.memory.peak <= self.available
 
     def check(self) -> None:
         """Raise where the fit would be killed."""
-        needed, n_local = self.cost.machine, self.place.local_size
-        if needed * (1 - ERROR) <= self.on_machine:
+        needed = self.cost.memory.peak
+        if needed * (1 - ERROR) <= self.available:
             return
         large = max(self.cost.members, key=lambda member: member[1].peak, default=None)
         of = "" if large is None else f", for the member {large[0]!r}"
-        by = f" by the {n_local} processes of a machine" if n_local > 1 else ""
         raise ConfigError(
-            f"the fit would take about {say_bytes(needed)} of memory{of}{by}; there are "
-            f"{say_bytes(self.on_machine)}. {self._remedy()}"
+            f"the fit would take about {say_bytes(needed)} of memory{of}; there are "
+            f"{say_bytes(self.available)}. {self._remedy()}"
         )
 
     def _remedy(self) -> str:
@@ -91,9 +78,7 @@ class DryRun:
             tries.append("fewer features (`features`, `drop`)")
         elif settings.get("hidden_size"):
             tries.append("a smaller `hidden_size`" if alone else "a smaller hidden_size")
-        if self.place.local_size > 1:
-            tries.append("fewer processes per machine")
-        tries.append("torchrun over several machines, or a machine with more memory")
+        tries.append("a machine with more memory")
         return f"Try {'; '.join(tries)}. If the measured memory is wrong, set GRAPHFILTER_MEMORY."
 
 
@@ -101,22 +86,19 @@ def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     """Estimate what fitting an estimator to a planned graph takes; nothing is allocated."""
     graph, system, available = plan.graph, estimator.build_system(), memory_of_process()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
-    n_train, place = len(plan.split.train), launched()
-    cost = estimate_cost(system, graph, n_train, available, place)
-    # A checkpoint holds the columns of all processes.
-    disk = rows + 2 * cost.memory.optimizer * (place.size if cost.per_step else 1)
-    return DryRun(cost, available, disk, system.settings()["max_epochs"], place)
+    cost = estimate_cost(system, graph, len(plan.split.train), available)
+    disk = rows + 2 * cost.memory.optimizer
+    return DryRun(cost, available, disk, system.settings()["max_epochs"])
 
 
 def baselines_fit(plan: Plan) -> bool:
     """Return whether the plain models of the report can be trained in the memory there is."""
     available = memory_of_process()
     costs = [
-        estimate_cost(get_system(name), plan.graph, len(plan.split.train), available, launched())
+        estimate_cost(get_system(name), plan.graph, len(plan.split.train), available)
         for name in BASELINES
     ]
-    most = available * launched().local_size
-    return max(cost.machine for cost in costs) * (1 - ERROR) <= most
+    return max(cost.memory.peak for cost in costs) * (1 - ERROR) <= available
 
 
 @dataclass(frozen=True)
@@ -137,21 +119,18 @@ class Times:
     most: float
 
 
-def time_fit(
-    plan: Plan, estimator: VertexEstimator, n_processes: int = 1, *, baselines: bool = True
-) -> Times:
+def time_fit(plan: Plan, estimator: VertexEstimator, *, baselines: bool = True) -> Times:
     """Time what a fit trains on a random graph of the same degrees and columns, but fewer vertices.
 
     The times are multiplied: larger graphs are somewhat slower than that, as less of them is in a
-    cache. Of several processes it is what the slowest computes; what they exchange is not timed.
+    cache.
     """
     graph, system, n_train = plan.graph, estimator.build_system(), len(plan.split.train)
-    members = [_part_of(system, n_processes)]
+    members = [system]
     if isinstance(system, Committee):
         members = list(system.members_for(graph, n_train))
-    with alone():
-        own = [_time(plan, member) for member in members]
-        others = [_time(plan, get_system(name)) for name in BASELINES] if baselines else []
+    own = [_time(plan, member) for member in members]
+    others = [_time(plan, get_system(name)) for name in BASELINES] if baselines else []
     seeds = [estimator.n_members] * len(members)
     if isinstance(system, Committee):
         seeds = [repeats(member, graph) for member in members]
@@ -160,12 +139,8 @@ def time_fit(
     for epochs in (settings["patience"] + 1, settings["max_epochs"]):
         each = [n * (once + epochs * epoch) for n, (once, epoch) in zip(seeds, own, strict=True)]
         each += [estimator.n_members * epochs * epoch for _, epoch in others]
-        ends.append(_slowest(each, n_processes))
-    return Times(_slowest([epoch for _, epoch in own], n_processes), min(ends), max(ends))
-
-
-def _slowest(seconds: Sequence[float], n_processes: int) -> float:
-    return max(sum(seconds[rank::n_processes]) for rank in range(n_processes))
+        ends.append(sum(each))
+    return Times(sum(epoch for _, epoch in own), min(ends), max(ends))
 
 
 def _time(plan: Plan, system: System) -> tuple[float, float]:
@@ -182,13 +157,6 @@ def _time(plan: Plan, system: System) -> tuple[float, float]:
         (outcome,) = train_system(prepared, system, [split], [0])
         return outcome.seconds * larger, 0.0
     return 0.0, _seconds(prepared, system, split) * larger
-
-
-def _part_of(system: System, n_processes: int) -> System:
-    """Return a system with the hidden columns that one of the processes has."""
-    if n_processes == 1 or isinstance(system, Committee) or not is_divided(system):
-        return system
-    return system.with_(hidden_size=-(-system.settings()["hidden_size"] // n_processes))
 
 
 def _seconds(prepared: Prepared, system: System, split: Split) -> float:

@@ -32,7 +32,7 @@ from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed, without_own_labels
 from graphfilter.systems.pooling import pooling_of
 from graphfilter.training import Callback, Task
-from graphfilter.training.callbacks import SILENT, shared
+from graphfilter.training.callbacks import SILENT
 from graphfilter.training.comparing import mean_interval
 from graphfilter.training.run import ASKED
 from graphfilter.training.scores import Metric
@@ -187,8 +187,7 @@ def train_fit(
 ) -> Fit:
     """Fit an estimator to what was planned, and plain models beside it.
 
-    Nothing but checkpoints is written. Where several processes work together, all call this and
-    end with the same fit.
+    Nothing but checkpoints is written.
 
     Parameters
     ----------
@@ -228,7 +227,7 @@ def train_baselines(
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch, the number of networks that are averaged, the folds that they
     hold out and the rule of the decision are the model's; each system has its usual learning rate
-    and decay. Several processes divide them. Where the callback ends them none is returned: one
+    and decay. Where the callback ends them none is returned: one
     cut short would be no fair comparison.
     """
     plan, fitted = fit.plan, fit.estimator
@@ -245,9 +244,12 @@ def train_baselines(
             return None
         return other.outputs_, other.seconds_
 
-    made = shared(len(others), work, callback)
-    if None in made:
-        return ()
+    made: list[tuple[NDArray[np.float64], float]] = []
+    for number in range(len(others)):
+        answered = work(number)
+        if answered is None:
+            return ()
+        made.append(answered)
     return tuple(
         replace(
             _make_fit(plan, other, rule, *answered),
@@ -256,7 +258,6 @@ def train_baselines(
             meaning=BASELINES[name],
         )
         for name, other, answered in zip(BASELINES, others, made, strict=True)
-        if answered is not None
     )
 
 

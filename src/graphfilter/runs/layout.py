@@ -10,7 +10,6 @@ from pathlib import Path
 from graphfilter.estimators.saving import CONFIG_FILE, MODEL_FILE
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.files import LOCK_FILE, OWN, files_in, in_use, locked, make_folder
-from graphfilter.util.processes import current
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 PREDICTIONS_FILE = "predictions.csv"
@@ -95,12 +94,6 @@ def _remove_files(folder: Path) -> None:
     names = (CONFIG_FILE, *RUN_FILES, CHANNELS_FILE)
     for path in (*(folder / name for name in names), *_checkpoints_in(folder)):
         path.unlink(missing_ok=True)
-
-
-def wait_for_folder() -> None:
-    """Let other processes begin when the first has its folder."""
-    if (group := current()) is not None:
-        group.on_first(lambda: None)
 
 
 def checkpoints(folder: str | Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, NotRequired, TypedDict
 
@@ -17,8 +17,6 @@ from graphfilter.runs.comparison import Comparison
 from graphfilter.runs.decision import measure_decision
 from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Diagnosis
-from graphfilter.training import FitResult
-from graphfilter.util.processes import current
 
 
 class ChannelMetrics(TypedDict):
@@ -59,14 +57,6 @@ class MemberMetrics(TypedDict):
     remark: NotRequired[str]
 
 
-class ProcessMetrics(TypedDict):
-    """Several processes in ``metrics.json``: bytes summed over them per step and per scoring."""
-
-    n: int
-    bytes_per_step: int
-    bytes_per_scoring: int
-
-
 class FitMetrics(TypedDict):
     """The content of ``metrics.json``; lists have one entry per member.
 
@@ -79,7 +69,6 @@ class FitMetrics(TypedDict):
     ``channels``, where edges have types or directions: the share and the filter of each.
     ``members``, of a committee: the share, the time and the epochs of each, and a ``remark`` where
     there is one; ``absent``: why others have no part, by title.
-    ``processes``, where there are several: how many, and what they exchange.
     ``promise``, where a coverage was asked for: how large sets or intervals are, and how often they
     held the truth of test vertices, also by class and by degree.
     ``scales``, of numbers: the scale each was learned on.
@@ -104,7 +93,6 @@ class FitMetrics(TypedDict):
     channels: NotRequired[list[ChannelMetrics]]
     members: NotRequired[dict[str, MemberMetrics]]
     absent: NotRequired[dict[str, str]]
-    processes: NotRequired[ProcessMetrics]
     promise: NotRequired[dict[str, Any]]
     scales: NotRequired[dict[str, str]]
 
@@ -147,8 +135,6 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     if estimator.target_scales_:
         scaled = zip(fit.names, estimator.target_scales_, strict=True)
         metrics["scales"] = {name: scale.name for name, scale in scaled}
-    if processes := _measure_processes(results):
-        metrics["processes"] = processes
     return metrics
 
 
@@ -162,16 +148,6 @@ def _measure_member(note: MemberNote) -> MemberMetrics:
     if note.remark:
         found["remark"] = note.remark
     return found
-
-
-def _measure_processes(results: Sequence[FitResult]) -> ProcessMetrics | None:
-    """Return what processes exchanged in training; None where one worked alone."""
-    group = current()
-    if group is None:
-        return None
-    sent = [result.communicated for result in results]
-    step, scoring = (max(each.get(name, 0) for each in sent) for name in ("step", "scoring"))
-    return {"n": group.size, "bytes_per_step": step, "bytes_per_scoring": scoring}
 
 
 def _peak_memory_mb() -> float | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.filters import Filter
-from graphfilter.models import FilterNetworkConfig, Network
+from graphfilter.models import Network
 from graphfilter.splits import Split
 from graphfilter.systems.committee import Committee, Part
 from graphfilter.systems.networks import Outcome, Request, Start, predict_networks, train_networks
@@ -27,7 +27,7 @@ from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.rounds import train_committee
 from graphfilter.systems.system import System
 from graphfilter.training import Callback
-from graphfilter.training.callbacks import callback_from, shared
+from graphfilter.training.callbacks import callback_from
 from graphfilter.util.errors import ConfigError, GraphError
 
 
@@ -104,9 +104,6 @@ def train_system(
     Of a graph with a past (:meth:`graphfilter.Graph.as_of`), all that is trained, chosen and
     weighed knows that past only; the vertices are predicted with all edges.
 
-    Where several processes work together, all call this: columns or members are divided among
-    them, and what cannot be divided is trained by the first. All end with the same outcome.
-
     Examples
     --------
     >>> import graphfilter as gf
@@ -127,22 +124,11 @@ def train_system(
         of_past=prepared.past is not prepared,
     )  # fmt: skip
 
-    def work(_: int = 0) -> Sequence[Outcome]:
-        of_many = isinstance(system, Committee)
-        outcomes = train_committee(request) if of_many else train_networks(request)
-        if prepared.past is prepared:
-            return outcomes
-        return [answer_now(outcome, prepared) for outcome in outcomes]
-
-    return work() if is_divided(system) else shared(1, work, callback)[0]
-
-
-def is_divided(system: System) -> bool:
-    """Return whether several processes train a system together: its columns, or its members."""
-    if isinstance(system, Committee):
-        return True
-    # Not of a class that is derived from it, whose forward is another.
-    return type(system.model) is FilterNetworkConfig and system.model.can_be_divided
+    of_many = isinstance(system, Committee)
+    outcomes = train_committee(request) if of_many else train_networks(request)
+    if prepared.past is prepared:
+        return outcomes
+    return [answer_now(outcome, prepared) for outcome in outcomes]
 
 
 def predict_untrained(

@@ -42,12 +42,10 @@ from graphfilter.systems.pooling import (
 )
 from graphfilter.systems.system import System
 from graphfilter.training import REGRESSION, Callback, Progress, Task
-from graphfilter.training.callbacks import shared
 from graphfilter.training.run import ASKED, SUPERFLUOUS
 from graphfilter.util.devices import own_torch_state
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import meanwhile, share_of_threads, thread_limit
-from graphfilter.util.processes import current
 
 # That a network trains, on the whole: for guesses of the time that is left.
 USUAL_EPOCHS = 100
@@ -248,8 +246,7 @@ Standings = list[Standing | None] | str
 def train_committee(request: Request) -> list[CommitteeOutcome]:
     """Train the members on every split, and weigh them on its validation vertices.
 
-    Each member keeps its own checkpoint; one that has ended is not trained again. Several processes
-    divide the members among them.
+    Each member keeps its own checkpoint; one that has ended is not trained again.
 
     Where the callback asks for the end, members answer with what they have learned by then; those
     not yet begun have no part. A member that raises, or learns nothing before it diverges, is left
@@ -319,7 +316,7 @@ def describe_failure(error: Exception) -> str:
 
 
 class _Training:
-    """The members of this process while they are trained, and where those of all stand."""
+    """The members while they are trained, and where they stand."""
 
     def __init__(
         self,
@@ -358,7 +355,7 @@ class _Training:
     def _fits_beside(self) -> bool:
         """Return whether members without epochs are fitted in threads of their own."""
         spare = self._prepared.device != "cpu" or self._prepared.graph.n_vertices <= MOST_BESIDE
-        return spare and current() is None and thread_limit() > 1
+        return spare and thread_limit() > 1
 
     def _advance_both(self, until: int) -> list[Standings]:
         """Fit members without epochs in threads, and train the networks meanwhile."""
@@ -392,11 +389,7 @@ class _Training:
 
     def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:
         """Return what is done with every member; the reason where that fails."""
-
-        def attempt(number: int) -> Standings:
-            return self._attempt(number, lambda: work(number))
-
-        return shared(len(self._present), attempt, self._callback)
+        return [self._attempt(n, partial(work, n)) for n in range(len(self._present))]
 
     def _attempt(self, number: int, work: Callable[[], Standings]) -> Standings:
         """Return what is done with a member; the reason where that fails."""
@@ -430,10 +423,9 @@ class _Training:
 
     def join(self, most: int) -> None:
         """Train the other seeds of those members that add something by their first."""
-        if self._in_any(self._watch.stopped):
+        if self._watch.stopped:
             return
-        group = current()
-        worth = self._worth(most) if group is None else group.on_first(lambda: self._worth(most))
+        worth = self._worth(most)
 
         def work(number: int) -> Standings:
             if number in self._members:
@@ -492,22 +484,14 @@ class _Training:
         What is decided is on file before anybody trains on: whoever resumes finds either all
         members at this epoch, and decides the same, or one beyond it, and nothing to decide.
         """
-        if self._in_any(self._watch.stopped):
+        if self._watch.stopped:
             return False
-        group = current()
-        decided = (
-            self._decide(epoch) if group is None else group.on_first(lambda: self._decide(epoch))
-        )
+        decided = self._decide(epoch)
         for number, member in self._members.items():
             member.stop([s for m, s in decided if m == number], SUPERFLUOUS)
             if member.ended:
                 self._watch.close(number)
-        return self._in_any(any(not member.ended for member in self._members.values()))
-
-    def _in_any(self, own: bool) -> bool:
-        """Return whether this holds in any process."""
-        group = current()
-        return own if group is None else any(shared(group.size, lambda _: own, self._callback))
+        return any(not member.ended for member in self._members.values())
 
     def _decide(self, epoch: int) -> list[tuple[int, int]]:
         """Return the members to be stopped, each with the number of the split."""
@@ -554,8 +538,8 @@ class _Training:
             return member.parts()
 
         found: dict[str, list[Part] | str] = {}
-        parts = shared(len(self._present), work, self._callback)
-        for system, own in zip(self._present, parts, strict=True):
+        for number, system in enumerate(self._present):
+            own = work(number)
             if isinstance(own, str) or None in own:
                 found[system.title] = own if isinstance(own, str) else DIVERGED
             elif own:

@@ -270,16 +270,13 @@ class Memory:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
-def memory_of(
-    system: System, sizes: Sizes, available: int, n_processes: int = 1
-) -> tuple[Memory, Working]:
+def memory_of(system: System, sizes: Sizes, available: int) -> tuple[Memory, Working]:
     """Return what a process takes at most, where it has ``available`` bytes, by part.
 
-    And what its network says that it takes. Hidden columns of a network that can be divided are
-    divided among ``n_processes``.
+    And what its network says that it takes.
     """
     assert system.model is not None  # It is trained.
-    working = system.model.memory(sizes, available, n_processes)
+    working = system.model.memory(sizes, available)
     per_entry = 28 if sizes.weighted else 12
     features = _features(system, sizes) if working.features is None else working.features
     memory = Memory(

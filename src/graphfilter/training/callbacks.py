@@ -15,15 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from graphfilter.training.run import Run
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.processes import current
-
-T = TypeVar("T")
 
 LOGGER = logging.getLogger("graphfilter")
 SECONDS_BETWEEN_LINES = 2.0
@@ -301,21 +298,3 @@ def _log(progress: Progress) -> None:
         SCORE_NAMES[progress.score_name],
         shown,
     )
-
-
-def shared(n_tasks: int, work: Callable[[int], T], callback: Callback) -> list[T]:
-    """Return the results of tasks: divided among the processes, where there are several.
-
-    Ends after the first that gives None: it was stopped. ``callback`` is told of waiting for
-    others, and may raise to end it.
-    """
-    group = current()
-    if group is None:
-        results: list[T] = []
-        for number in range(n_tasks):
-            results.append(work(number))
-            if results[-1] is None:
-                break
-        return results
-    progress = Progress.without_epochs(stage="waiting for the other processes")
-    return group.share(n_tasks, work, lambda: callback.on_epoch(progress))

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.training.division import Division
 from graphfilter.training.run import CALLED_OFF, Run
 from graphfilter.util.arrays import read_tensors, tensors_under, write_tensors
 from graphfilter.util.errors import ModelFileError
@@ -149,12 +148,11 @@ class Checkpoint:
     generators: Sequence[torch.Generator]
     path: str | Path | None
     key: str
-    division: Division | None = None
     epoch: int = 0
     seconds: float = 0.0
 
     def save(self) -> None:
-        """Write the state atomically; of several processes, once and whole."""
+        """Write the state atomically."""
         if self.path is None:
             return
         tensors: dict[str, Tensor] = {}
@@ -164,11 +162,6 @@ class Checkpoint:
         adam = self.optimizer.state_dict()["state"]
         for i, moments in adam.items():
             tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
-        if self.division is not None:
-            dims = self.division.dims_of_checkpoint(self.optimizer)
-            tensors = self.division.whole(tensors, dims)
-            if not self.division.group.is_first:
-                return
         write_tensors(
             self.path,
             tensors,
@@ -184,13 +177,9 @@ class Checkpoint:
 
     def load(self) -> None:
         """Resume from the file where there is one; otherwise stay at the start."""
-        found = self._read() if self.division is None else self.division.group.on_first(self._read)
-        if found is None:
+        if self.path is None or not Path(self.path).exists():
             return
-        tensors, content = found
-        if self.division is not None:
-            dims = self.division.dims_of_checkpoint(self.optimizer)
-            tensors = self.division.own(tensors, dims)
+        tensors, content = read_tensors(self.path)
         if content.get("kind") != "checkpoint" or content.get("key") != self.key:
             raise ModelFileError(
                 f"{self.path}: a checkpoint of another run (other data, setting or version). "
@@ -205,11 +194,6 @@ class Checkpoint:
             raise ModelFileError(
                 f"{self.path}: a damaged checkpoint ({problem}). Start again without resuming."
             ) from None
-
-    def _read(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        if self.path is None or not Path(self.path).exists():
-            return None
-        return read_tensors(self.path)
 
     def _take(self, tensors: dict[str, Tensor], content: dict[str, Any]) -> None:
         for r, (run, generator) in enumerate(zip(self.runs, self.generators, strict=True)):

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from graphfilter.models import HopNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.training.division import Division
 from graphfilter.training.run import Batches, Run, keep_best
 from graphfilter.training.vertices import Vertices
 from graphfilter.util.devices import capturing
@@ -109,8 +108,6 @@ class Epoch:
     class_weight : Tensor (n_classes,) or None
     optimizer : torch.optim.Optimizer
         Of all their weights.
-    division : Division, optional
-        Of their columns among processes.
     """
 
     def __init__(
@@ -122,10 +119,8 @@ class Epoch:
         labels: Tensor,
         class_weight: Tensor | None,
         optimizer: torch.optim.Optimizer,
-        division: Division | None = None,
     ) -> None:
         self._runs = runs
-        self._division = division
         self._generators = generators
         self._operator = operator
         self._x = x
@@ -154,8 +149,6 @@ class Epoch:
         else:
             with torch.cuda.device(self._operator.device):
                 values = self._replay(self._epoch).cpu().numpy()
-        if self._division is not None:
-            values = self._division.same(values)
         n, pairs = self._n_curves, zip(self._runs, values.T, strict=True)
         keep_best([run for run, column in pairs if run.update(column[:n], column[n:])])
 

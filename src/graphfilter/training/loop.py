@@ -11,20 +11,18 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
-from graphfilter.models.columns import DIVIDED
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.splits import Split
 from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
 from graphfilter.training.checkpoint import FORMAT, Checkpoint
-from graphfilter.training.division import Division, Next, divide
 from graphfilter.training.epoch import BatchEpoch, Epoch
 from graphfilter.training.optimizer import TrainConfig, make_optimizer
 from graphfilter.training.run import FitResult, Run
@@ -236,9 +234,7 @@ class Training:
         operator = request.operator
         if operator.device.type == "cpu":
             keep_freed_memory()
-        division = divide(request.models)
         self.request, self.config = request, request.config
-        self._trained = request.models if division is None else division.models
         self._callback = callback
         self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
@@ -247,19 +243,17 @@ class Training:
                 patience=self.config.patience, patience_share=self.config.patience_share,
                 task=request.task,
             )
-            for model, split in zip(self._trained, request.splits, strict=True)
+            for model, split in zip(request.models, request.splits, strict=True)
         ]  # fmt: skip
         self._state = Checkpoint(
             runs=self.runs,
-            optimizer=make_optimizer(self._trained, self.config),
+            optimizer=make_optimizer(request.models, self.config),
             generators=[torch.Generator(operator.device).manual_seed(s) for s in request.seeds],
             path=callback.checkpoint,
             key=request.fingerprint() if callback.checkpoint else "",
-            division=division,
         )
         if callback.resume:
             self._state.load()
-        self._first_epoch = self._state.epoch
 
     @property
     def epoch(self) -> int:
@@ -277,7 +271,8 @@ class Training:
         state = self._state
         started, before = time.perf_counter(), state.seconds
         saved = started + min(FIRST_CHECKPOINT - self._callback.checkpoint_seconds, 0.0)
-        work = multiplications(self._trained, self.request.operator, self.request.x)
+        models, operator = self.request.models, self.request.operator
+        work = multiplications(models, operator, self.request.x)
         members: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
         while state.epoch < until and not self.ended:
@@ -285,7 +280,7 @@ class Training:
             training = [r for r, run in enumerate(self.runs) if run.training]
             if training != members:
                 members = training
-                parts = cohorts_of(members, self._trained, self.request.operator)
+                parts = cohorts_of(members, models, operator)
                 epochs = [self._make_epoch(part) for part in parts]
             turn = time.perf_counter()
             with threads_for(work, compiled=self._pace.threads):
@@ -320,56 +315,26 @@ class Training:
         if isinstance(first := runs[0].model, HopNetwork):
             hops = first.hops(request.operator, request.x)
             return BatchEpoch(runs[0], generators[0], hops, *known)
-        return Epoch(runs, generators, request.operator, request.x, *known, state.division)
+        return Epoch(runs, generators, request.operator, request.x, *known)
 
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
-        state = self._state
-        results = [run.result(state.seconds) for run in self.runs]
-        if state.division is None:
-            return results
-        return _whole(state.division, self.request.models, results, state.epoch - self._first_epoch)
+        return [run.result(self._state.seconds) for run in self.runs]
 
 
 def _after_epoch(state: Checkpoint, callback: Callback, max_epochs: int, *, due: bool) -> bool:
-    """Tell the caller of an epoch, which may end training; return whether the state was saved.
-
-    Of several processes only the first has a caller and a clock; the others do as it decides.
-    """
-    division, runs = state.division, state.runs
-    decided, raised = Next.SAVE if due else Next.GO_ON, None
-    if callback.watches and (division is None or division.group.is_first):
-        try:
-            if callback.on_epoch(Progress.of(state.epoch, max_epochs, runs)):
-                decided = Next.STOP
-        except BaseException as error:
-            decided, raised = Next.INTERRUPTED, error
-    if division is not None:
-        decided = division.next(decided)
-    if decided == Next.STOP:
-        for run in runs:
-            run.stopped = run.stopped or "asked"
-    if decided in (Next.SAVE, Next.INTERRUPTED):
-        # Where the caller raised, at the end of a whole epoch: keep what was done.
+    """Tell the caller of an epoch, which may end training; return whether the state was saved."""
+    try:
+        ends = callback.watches and callback.on_epoch(
+            Progress.of(state.epoch, max_epochs, state.runs)
+        )
+    except BaseException:
+        # At the end of a whole epoch: keep what was done.
         state.save()
-    if decided == Next.INTERRUPTED:
-        raise raised or KeyboardInterrupt
-    return decided == Next.SAVE
-
-
-def _whole(
-    division: Division,
-    models: Sequence[Network[Any]],
-    results: Sequence[FitResult],
-    n_epochs: int,
-) -> list[FitResult]:
-    """Return results with all columns, and give the models their last weights."""
-    made = []
-    per_epoch = {
-        purpose: division.bytes_sent(purpose) // max(n_epochs, 1) for purpose in ("step", "scoring")
-    }
-    for model, part, result in zip(models, division.models, results, strict=True):
-        model.load_state_dict(division.whole(dict(part.state_dict()), DIVIDED))
-        state = division.whole(result.state, DIVIDED)
-        made.append(replace(result, state=state, communicated=per_epoch))
-    return made
+        raise
+    if ends:
+        for run in state.runs:
+            run.stopped = run.stopped or "asked"
+    elif due:
+        state.save()
+    return due and not ends

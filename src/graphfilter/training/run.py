@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -98,9 +98,6 @@ class FitResult:
         committee to which it added nothing.
     seconds : float
         Training time of all runs trained side by side with it.
-    communicated : dict of int
-        Bytes summed over the processes per epoch, by purpose: ``step`` and ``scoring``; empty
-        where one process trained.
 
     Examples
     --------
@@ -116,7 +113,6 @@ class FitResult:
     best_epoch: int
     stopped: str
     seconds: float
-    communicated: dict[str, int] = field(default_factory=dict)
 
     @property
     def n_epochs(self) -> int:

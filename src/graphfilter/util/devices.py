@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import torch
 
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import launched
-from graphfilter.util.processes import current
 
 _CAPTURING = threading.Lock()
 
@@ -43,8 +41,6 @@ def pick_device(device: str) -> str:
     """Return the device to compute on; 'auto' takes a GPU where there is one."""
     n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto":
-        if n_gpus and current() is not None:
-            return _own_gpu(n_gpus)
         return "cuda" if n_gpus else "cpu"
     try:
         found = torch.device(device)
@@ -58,17 +54,6 @@ def pick_device(device: str) -> str:
             f"device {device!r} must be a GPU of this machine; there are {there}. Use auto or cpu."
         )
     return device
-
-
-def _own_gpu(n_gpus: int) -> str:
-    """Return the GPU of one of several processes on this machine."""
-    place = launched()
-    if place.local_size > n_gpus:
-        raise ConfigError(
-            f"there must be one GPU per process of a machine; got {place.local_size} processes "
-            f"and {n_gpus} GPUs. Start fewer, or use `device='cpu'`."
-        )
-    return f"cuda:{place.local_rank}"
 
 
 def device_title(device: str) -> str:

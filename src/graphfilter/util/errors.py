@@ -65,10 +65,6 @@ class DataFileError(GraphFilterError):
         super().__init__(f"{where}: {problem}")
 
 
-class ProcessError(GraphFilterError):
-    """A process of several that compute together that is gone, or never came."""
-
-
 class DirectionsDroppedWarning(UserWarning):
     """Edges with directions were taken without them, which may not be meant."""
 

@@ -11,18 +11,13 @@ The sizes of the processor's caches, for those who divide their work to fit one.
 
 The control groups (version 1 or 2) that this process is in, which limit what it may use.
 
-Who this process is of those that torchrun started, and which of them says why the job ends.
-
-Read from the environment that torchrun sets; imported without torch.
-
 Work that is done in threads while the caller does something else.
 
 How much memory there is to compute in.
 
 The machine's, or what control groups, ``ulimit -v`` or ``GRAPHFILTER_MEMORY`` (bytes, or with K, M
-or G after the number) leave of it, divided among the processes that torchrun has started on this
-machine. What others use at the moment does not count: the same run must do the same on a busy
-machine.
+or G after the number) leave of it. What others use at the moment does not count: the same run must
+do the same on a busy machine.
 
 How many threads are faster, found by using them.
 
@@ -69,7 +64,6 @@ import hashlib
 import math
 import os
 import re
-import signal
 import statistics
 import sys
 import threading
@@ -78,10 +72,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from graphfilter.util.errors import ConfigError, check_bytes
 
@@ -186,100 +179,6 @@ def read_if_there(path: Path) -> str:
         return ""
 
 
-# To find the other processes at the start, and to hear the last word of one at the end.
-SECONDS_TO_JOIN, SECONDS_TO_SPEAK = 60, 10
-
-_NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-
-
-@dataclass(frozen=True)
-class Launched:
-    """The place of a process in its job, and among those on its machine."""
-
-    rank: int = 0
-    size: int = 1
-    local_rank: int = 0
-    local_size: int = 1
-
-    @property
-    def is_first(self) -> bool:
-        return self.rank == 0
-
-
-@cache
-def launched() -> Launched:
-    """Return the place that torchrun gave this process; the only one where it was not started so.
-
-    >>> launched().size
-    1
-    """
-    words = [os.environ.get(name, "") for name in _NEEDED]
-    numbers = [word for word in (words[0], words[1], words[3]) if word.isdigit()]
-    if len(numbers) < 3 or not words[2]:
-        return Launched()
-    rank, size = int(words[0]), int(words[1])
-    local = os.environ.get("LOCAL_RANK", ""), os.environ.get("LOCAL_WORLD_SIZE", "")
-    local_rank, local_size = (int(word) if word.isdigit() else 0 for word in local)
-    return Launched(rank, size, local_rank, max(local_size, 1)) if size > 1 else Launched()
-
-
-@cache
-def job_store() -> Any:
-    """Return the job's key-value store: torchrun's own where it has one, else the first process's.
-
-    Keys of an attempt that torchrun has started again are not those of the next.
-    """
-    from torch.distributed import (
-        PrefixStore,  # pyright: ignore[reportPrivateImportUsage]
-        TCPStore,  # pyright: ignore[reportPrivateImportUsage]
-    )
-
-    of_torchrun = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    store = TCPStore(
-        os.environ["MASTER_ADDR"],
-        int(os.environ["MASTER_PORT"]),
-        is_master=launched().is_first and not of_torchrun,
-        timeout=timedelta(seconds=SECONDS_TO_JOIN),
-        wait_for_workers=False,
-    )
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return PrefixStore(f"graphfilter{attempt}", store)
-
-
-@cache
-def is_first_to_fail() -> bool:
-    """Return whether this process is the first to end in an error: one of a job says why."""
-    if launched().size == 1:
-        return True
-    try:
-        first = job_store().add("ended", 1) == 1
-    except (RuntimeError, OSError):
-        return launched().is_first  # The store went with its process.
-    if first:
-        # From torchrun, which has seen another one end: not before the line is written.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    return first
-
-
-def common_exit(code: int) -> int:
-    """Return the exit code of the process that said why the job ends, for all of them.
-
-    The others wait for it: torchrun ends all that are left when the first has exited.
-    """
-    if launched().size == 1 or code == 0:
-        return code
-    # What torchrun sends when another process has exited must not become the code of this one.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        if is_first_to_fail():
-            job_store().set("code", str(code))
-            return code
-        job_store().wait(["code"], timedelta(seconds=SECONDS_TO_SPEAK))
-        return int(job_store().get("code"))
-    except (RuntimeError, OSError):
-        return code
-
-
 T = TypeVar("T")
 
 
@@ -324,7 +223,7 @@ def memory_of_process() -> int:
     told = os.environ.get(VARIABLE, "").strip()
     if told:
         return check_bytes(VARIABLE, told)
-    return _machine_memory() // launched().local_size
+    return _machine_memory()
 
 
 def gpu_memory(index: int | None) -> int:
@@ -529,12 +428,7 @@ def prepare_threads() -> None:
         os.environ.setdefault(name, value)
     if THREADS_VARIABLE in os.environ:
         os.environ["OMP_NUM_THREADS"] = str(_configured())
-    place = launched()
-    if place.local_size > 1 and os.environ.get("OMP_NUM_THREADS") == "1":
-        # torchrun's setting where there is none: divide the cores among its processes instead.
-        del os.environ["OMP_NUM_THREADS"]
-    own = max(1, usable_cores() // place.local_size)
-    os.environ.setdefault("OMP_NUM_THREADS", str(own))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores())))
 
 
 @contextmanager
