@@ -21,6 +21,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.util.errors import GraphError
 
+__all__ = [
+    "Split",
+    "by_group",
+    "by_time",
+    "check_vertices",
+    "few",
+    "fraction",
+    "per_class",
+    "stratified",
+]
+
 
 def check_vertices(
     index: ArrayLike, n: int | None, what: str = "vertices", *, repeats: bool = False

@@ -4,8 +4,7 @@ Edges, features and labels are validated once. Graphs come from tables, scipy, n
 Geometric, files of many formats, folders that are mapped into memory, and datasets by name.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
 from graphfilter.data.files import (
@@ -22,11 +21,16 @@ from graphfilter.data.store import open_store, write_store
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.plugins import DATASETS as PLUG_INS, moved
+
+if TYPE_CHECKING:
+    from graphfilter.large.build import build_store
 
 __all__ = [
     "Columns",
     "TableEncoder",
     "TextOptions",
+    "build_store",
     "dataset_names",
     "describe",
     "load_dataset",
@@ -47,11 +51,11 @@ __all__ = [
     "write_tables",
 ]
 
-# Where 0.2 had them; gone with 0.4.
-_MOVED = {"build_store": "graphfilter.large.build", "readers": "graphfilter_research.datasets"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _MOVED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MOVED[name]), name)
+    """Import ``build_store`` when it is used; ``readers`` of 0.2 go with 0.4."""
+    if name == "build_store":
+        from graphfilter.large.build import build_store
+
+        return build_store
+    return moved(__name__, name, PLUG_INS)

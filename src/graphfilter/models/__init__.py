@@ -1,10 +1,12 @@
 """Networks that label the vertices of a graph, each with a typed config.
 
-:class:`FilterNetwork` is an encoder, any filter, and a head. The others are networks of other
-papers, many of them on PyTorch Geometric's layers, and the members of the committee. They are made
-as :class:`SizedNetwork` or :class:`GraphNetwork` says, and called with an operator and the
-features: ``network(operator, x)`` returns the logits.
+:class:`FilterNetwork` is an encoder, any filter, and a head. The others are members of the
+committee; networks of other papers come with the package ``graphfilter_research``. They are made as
+:class:`SizedNetwork` or :class:`GraphNetwork` says, and called with an operator and the features:
+``network(operator, x)`` returns the logits.
 """
+
+from typing import Any
 
 from graphfilter.models.base import (
     GraphNetwork,
@@ -36,6 +38,7 @@ from graphfilter.models.network import (
     FilterNetworkConfig,
 )
 from graphfilter.models.trees import Trees, TreesConfig
+from graphfilter.util.plugins import SYSTEMS, moved
 
 __all__ = [
     "ChannelNetwork",
@@ -72,3 +75,8 @@ __all__ = [
     "WeightedHopsConfig",
     "drop",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find a network of another paper, which was here in 0.2; gone with 0.4."""
+    return moved(__name__, name, SYSTEMS)

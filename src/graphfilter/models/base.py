@@ -316,7 +316,7 @@ class SizedNetwork(Network[ConfigT]):
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> network = gf.models.GCN(34, 2, gf.models.GCNConfig(n_layers=3))
+    >>> network = gf.models.ResidualNetwork(34, 2, gf.models.ResidualConfig(n_layers=2))
     >>> x = gf.operators.to_tensor(g.features)
     >>> network(gf.operators.augmented_adjacency(g), x).shape
     torch.Size([34, 2])
@@ -349,10 +349,18 @@ class GraphNetwork(Network[ConfigT]):
 
     Examples
     --------
+    >>> import torch
     >>> import graphfilter as gf
+    >>> class DegreesConfig(gf.models.ModelConfig):
+    ...     "Of Degrees."
+    >>> class Degrees(gf.models.GraphNetwork[DegreesConfig], config=DegreesConfig):
+    ...     def make_layers(self, graph, generator):
+    ...         self.head = gf.models.Linear(1, graph.n_classes, generator)
+    ...
+    ...     def forward(self, operator, x, generator=None):
+    ...         return self.head(operator @ torch.ones(operator.n, 1))
     >>> g = gf.load_dataset("karate")
-    >>> network = gf.models.LINKX(g, gf.models.LINKXConfig(hidden_size=32))
-    >>> network(gf.operators.adjacency(g), gf.operators.to_tensor(g.features)).shape
+    >>> Degrees(g)(gf.operators.adjacency(g), gf.operators.to_tensor(g.features)).shape
     torch.Size([34, 2])
     """
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -48,3 +49,23 @@ def why_broken(point: EntryPoint, error: Exception) -> str:
         f"{point.name} of {package} cannot be imported from {point.value}: {reason}. "
         f"Update or uninstall {package}."
     )
+
+
+def moved(place: str, name: str, group: str) -> Any:
+    """Return a name of 0.2 that another package has now, with a warning.
+
+    It is looked for in the modules that the entry points of ``group`` name.
+
+    Raises
+    ------
+    AttributeError
+        No installed package has it.
+    """
+    if not name.startswith("_"):
+        for point in plug_ins(group).values():
+            found = getattr(import_module(point.module), name, None)
+            if found is not None:
+                text = f"{place}.{name} is {point.module}.{name} now; the old name goes with 0.4."
+                warnings.warn(text, DeprecationWarning, stacklevel=3)
+                return found
+    raise AttributeError(f"module {place!r} has no attribute {name!r}")

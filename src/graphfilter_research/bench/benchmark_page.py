@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphfilter.data.datasets import dataset_names
 from graphfilter.report.html import render_page, write_page
 from graphfilter.systems import find_system
 from graphfilter.training.scores import METRICS
@@ -28,7 +29,6 @@ from graphfilter_research.bench.ranking import (
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.summary import Summary, summarise
 from graphfilter_research.bench.summary_table import legend, mean_and_deviation, title
-from graphfilter_research.datasets.catalogue import DATASETS
 
 TEMPLATES = Path(__file__).parent / "templates"
 SPLITS = {
@@ -169,9 +169,10 @@ def commands(records: Iterable[Record], name: str) -> list[str]:
     """
     matrices: dict[tuple[Any, ...], dict[str, dict[str, None]]] = defaultdict(dict)
     runs: dict[tuple[Any, ...], int] = defaultdict(int)
+    named = dataset_names()
     for r in records:
         system = find_system(r.model)
-        if system is None or not (r.dataset in DATASETS or r.dataset.lower().endswith(".npz")):
+        if system is None or not (r.dataset in named or r.dataset.lower().endswith(".npz")):
             continue
         own = system.for_dataset(r.dataset).config.max_epochs
         epochs = r.config.get("max_epochs", own)

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import IO, Literal
 
 from graphfilter.data.datasets import Progress, cache_folder
+from graphfilter.data.npz import read_npz
 from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter.util.files import atomic_file, make_folder
 from graphfilter.util.records import CHECKSUM, checksum_of, convert, sha256_of
 from graphfilter.version import __version__
-from graphfilter_research.datasets import readers
 from graphfilter_research.datasets.catalogue import DATASETS, Dataset
 from graphfilter_research.datasets.registry import (
     check_counts,
@@ -275,4 +275,4 @@ def _keep(
         if entry.base is not None:
             raise DataFileError(archive, f"{file.name} is not the known original.")
         # Built on that machine from the originals, as it would be here, and held to its counts.
-        check_counts(readers.read_npz(temporary), whole_of(entry), f"{archive}: {file.name}")
+        check_counts(read_npz(temporary), whole_of(entry), f"{archive}: {file.name}")

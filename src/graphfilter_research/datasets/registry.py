@@ -16,7 +16,7 @@ import numpy as np
 
 from graphfilter.data.datasets import Progress, cache_folder
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import drop_from_splits, note_unlabelled
+from graphfilter.data.npz import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.store import is_store, open_store
 from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import ConfigError, DataFileError, check_name
@@ -46,7 +46,7 @@ def load(name: str, *, folder: AnyPath | None = None, progress: Progress | None 
         path = _build(entry, progress)
     elif path.parent != cache_folder():
         check_sha256(path, entry)
-    graph = readers.read_npz(path)
+    graph = read_npz(path)
     if entry.largest_component:
         graph = graph.largest_component()
     graph = graph.replace(name=entry.name)
@@ -85,7 +85,7 @@ def _build(entry: Dataset, progress: Progress | None) -> Path:
             download(original, folder, target, progress)
         graph = _read_originals(whole, folder)
     check_counts(graph, whole, entry.url or entry.name)
-    readers.write_npz(graph, target)
+    write_npz(graph, target)
     return target
 
 

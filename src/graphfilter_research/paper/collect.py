@@ -26,7 +26,7 @@ def at_hand(datasets: Iterable[str]) -> tuple[list[str], list[str]]:
     found, notes = [], []
     for name in datasets:
         try:
-            if not name.endswith(".npz") and describe(name).file is not None:
+            if not name.endswith(".npz") and not describe(name).is_made:
                 load_dataset(name)
             found.append(name)
         except DataFileError as error:

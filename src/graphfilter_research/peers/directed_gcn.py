@@ -44,12 +44,13 @@ class DirectedGCN(GraphNetwork[DirectedGCNConfig], config=DirectedGCNConfig):
     Examples
     --------
     >>> import graphfilter as gf
+    >>> from graphfilter_research import peers
     >>> links = gf.Graph.from_edges(
     ...     [[0, 1], [1, 2]], features=[[1], [0], [1]], labels=["a", "b", "a"], directed=True
     ... )
     >>> x = gf.operators.to_tensor(links.features)
     >>> operator = gf.operators.augmented_adjacency(links)
-    >>> gf.models.DirectedGCN(links)(operator, x).shape
+    >>> peers.DirectedGCN(links)(operator, x).shape
     torch.Size([3, 2])
     """
 

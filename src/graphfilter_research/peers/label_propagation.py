@@ -30,9 +30,10 @@ def propagate_labels(graph: Graph, split: Split, *, alpha: float = 0.9) -> NDArr
     Examples
     --------
     >>> import graphfilter as gf
+    >>> from graphfilter_research import peers
     >>> g = gf.load_dataset("karate")
     >>> split = gf.splits.stratified(g.labels, seed=0)
-    >>> gf.models.propagate_labels(g, split).shape
+    >>> peers.propagate_labels(g, split).shape
     (34, 2)
     """
     from sklearn.semi_supervised import LabelSpreading

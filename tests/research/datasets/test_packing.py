@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graphfilter.data import datasets as registry
 from graphfilter.data.graph import Graph
+from graphfilter.data.npz import read_npz, write_npz
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter.util.records import CHECKSUM, checksum_of
-from graphfilter_research.datasets import catalogue, packing, readers
+from graphfilter_research.datasets import catalogue, packing, registry
 from graphfilter_research.datasets.packing import MANIFEST, pack_datasets, unpack_datasets
 
 NAMES = ("small_a", "small_b")
@@ -40,7 +40,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made = {}
     for i, name in enumerate(NAMES):
         made[name] = folder / f"{name}.npz"
-        readers.write_npz(make(name, 8 + i), made[name])
+        write_npz(make(name, 8 + i), made[name])
     return made
 
 
@@ -50,7 +50,7 @@ def machine(sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.Monkey
     like = catalogue.DATASETS["cora"]
     entries = {}
     for name, path in sources.items():
-        graph = readers.read_npz(path)
+        graph = read_npz(path)
         counts = (graph.n_vertices, graph.n_edges, graph.n_features, graph.n_classes)
         entries[name] = replace(like, name=name, file=path.name, counts=counts, aliases=())
     for module in (packing, registry):
@@ -102,7 +102,7 @@ def test_unpacked_datasets_are_those_that_were_packed(
     done = unpack_datasets(archive, progress=lambda *told: said.append(told))
     assert [(file.name, file.state) for file in done] == [(f"{n}.npz", "new") for n in NAMES]
     assert contents(elsewhere) == contents(machine)
-    assert registry.load_dataset("small_a").n_vertices == 8
+    assert registry.load("small_a").n_vertices == 8
     total = sum(map(len, contents(machine).values()))
     assert said[-1] == ("datasets.tar", total, total)
 
@@ -123,7 +123,7 @@ def test_what_is_there_is_left_unless_told_otherwise(
 ) -> None:
     elsewhere.mkdir()
     shutil.copy(sources["small_a"], elsewhere)
-    readers.write_npz(make("small_b", 9).replace(name="mine"), elsewhere / "small_b.npz")
+    write_npz(make("small_b", 9).replace(name="mine"), elsewhere / "small_b.npz")
     mine = (elsewhere / "small_b.npz").read_bytes()
     assert [file.state for file in unpack_datasets(archive)] == ["same", "other"]
     assert (elsewhere / "small_b.npz").read_bytes() == mine

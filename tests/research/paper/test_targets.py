@@ -11,10 +11,9 @@ from typer.testing import CliRunner, Result
 from graphfilter.cli.app import app
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.records import pack_lines
-from graphfilter_research import paper
 from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper import reproduction_page
+from graphfilter_research.paper import reproduction_page, targets
 from graphfilter_research.paper.options import Options
 from graphfilter_research.paper.records import read_target_records
 from graphfilter_research.paper.target import MeasuredTarget, Target
@@ -77,7 +76,7 @@ def test_reproduce_all_goes_through_every_target(tmp_path: Path, monkeypatch) ->
 
     table = TARGETS["table4"]
     small["table4"] = MeasuredTarget(name="table4", summary="", measure=refuse, show=table.build)
-    for module in (paper, reproduction_page):
+    for module in (targets, reproduction_page):
         monkeypatch.setattr(module, "TARGETS", small)
     done = reproduce("all", "--out", tmp_path, "--quick", "--device", "cpu", "--quiet")
     assert done.exit_code == 1
@@ -100,7 +99,7 @@ def test_among_all_what_goes_beyond_the_paper_is_built_and_not_run_further(
     known = MeasuredTarget(
         name="theta", summary="", measure=refuse, show=theta.build, is_variant=True
     )
-    monkeypatch.setattr(paper, "TARGETS", {"theta": known})
+    monkeypatch.setattr(targets, "TARGETS", {"theta": known})
     done = reproduce("all", *words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "theta-quick.md").is_file()

@@ -1,15 +1,11 @@
-"""Readers of other projects' formats, one per file, beside those of the core.
+"""Readers of other projects' formats, one per file.
 
 Each takes a path and gives a :class:`~graphfilter.Graph`.
 """
 
-from graphfilter.data.files import (
-    read_edge_list,
-    read_graph,
-    read_matrix_market,
-    read_networkx,
-)
-from graphfilter.data.npz import read_npz, write_npz
+from typing import Any
+
+from graphfilter import data
 from graphfilter_research.datasets.readers.geom_gcn import (
     read_geom_gcn,
     read_geom_gcn_edges,
@@ -22,18 +18,19 @@ from graphfilter_research.datasets.readers.planetoid import read_planetoid
 from graphfilter_research.datasets.readers.sgf import read_sgf
 
 __all__ = [
-    "read_edge_list",
     "read_geom_gcn",
     "read_geom_gcn_edges",
     "read_geom_gcn_splits",
     "read_gnn_benchmark",
-    "read_graph",
     "read_graphdata",
     "read_heterophilous",
-    "read_matrix_market",
-    "read_networkx",
-    "read_npz",
     "read_planetoid",
     "read_sgf",
-    "write_npz",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find the readers of the core's own formats, which were here in 0.2; gone with 0.4."""
+    if name in data.__all__:
+        return getattr(data, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

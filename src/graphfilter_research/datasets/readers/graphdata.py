@@ -21,7 +21,7 @@ REMEDY = "Download it again (EdisonLeeeee/GraphData, folder datasets)."
 def read_graphdata(path: AnyPath) -> Graph:
     """Read ``adj_matrix``, ``node_attr`` and ``node_label``; they come without splits.
 
-    The pickles inside are read by :mod:`graphfilter_research.datasets.safe_pickle`: nothing in them is executed.
+    The pickles inside are read by :mod:`..safe_pickle`: nothing in them is executed.
     """
     members = {key: _read_member(path, key) for key in ("adj_matrix", "node_attr", "node_label")}
     for key in ("adj_matrix", "node_attr"):
