@@ -11,8 +11,8 @@ import typer.main
 from matplotlib.figure import Figure
 
 from graphfilter.cli.app import app
-from graphfilter.report.figures import draw_png
 from graphfilter.report.html import make_environment
+from graphfilter.report.pictures import draw_png
 
 typer.main.get_command = cache(typer.main.get_command)
 typer.main.get_command(app)

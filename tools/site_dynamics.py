@@ -14,7 +14,7 @@ import numpy as np
 
 from graphfilter.data import load_dataset, make_bipartite
 from graphfilter.metrics import score_parts
-from graphfilter.report.numbers import spread_out
+from graphfilter.report.html import spread_out
 from graphfilter.spectral import label_energy, label_frequency
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, train_system

@@ -8,10 +8,11 @@ import numpy as np
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.report.predict import predict_run, write_prediction_report
-from graphfilter.report.run import fit_folder
+from graphfilter.report.prediction_page import write_prediction_report
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run, read_reference
 from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.runs.predict import predict_run
 
 HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
 

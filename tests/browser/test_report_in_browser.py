@@ -10,7 +10,8 @@ import pytest
 from graphfilter import SGFClassifier, SystemClassifier, load_dataset
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.layout import REPORT_FILE
 from graphfilter.runs.plan import Source, plan_fit
 
@@ -20,7 +21,7 @@ HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
 
 def make_report(graph: Graph, folder: Path, **parameters) -> str:
     parameters = {"max_epochs": 25, "random_state": 0, **parameters}
-    fit_folder(plan_fit(Source(graph), 0), SGFClassifier(**parameters), folder)
+    fit_folder(plan_fit(Source(graph), 0), SGFClassifier(**parameters), folder, draw=draw_run)
     return (folder / REPORT_FILE).as_uri()
 
 
@@ -246,7 +247,7 @@ def test_first_tables_fit_a_phone(visit, tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ["gcn", "appnp", "gpr-gnn"])
 def test_report_of_another_model_opens(graph: Graph, visit, tmp_path: Path, model: str) -> None:
     clf = SystemClassifier(model=model, max_epochs=10, random_state=0)
-    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False)
+    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, draw=draw_run)
     report = visit((tmp_path / REPORT_FILE).as_uri())
     assert report.page.locator("#filter-plot").count() == (model != "gcn")
     assert report.page.locator("#epoch").count() == (model == "gpr-gnn")

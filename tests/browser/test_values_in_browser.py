@@ -10,7 +10,8 @@ import pytest
 from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.estimators.targets import named_target
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.layout import REPORT_FILE
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import MULTILABEL, REGRESSION
@@ -29,7 +30,7 @@ def make_report(numbers: bool, folder: Path) -> str:
         estimator = SGFClassifier(max_epochs=20, random_state=0, n_members=2)
         labels = np.where(np.isnan(values), np.nan, values > 0)
         target = named_target(MULTILABEL, labels, ["lift", HOSTILE, "garden"])
-    fit_folder(plan_fit(Source(graph), 0, target=target), estimator, folder)
+    fit_folder(plan_fit(Source(graph), 0, target=target), estimator, folder, draw=draw_run)
     return (folder / REPORT_FILE).as_uri()
 
 

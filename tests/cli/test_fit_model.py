@@ -10,9 +10,9 @@ import pytest
 
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.data.graph import Graph
-from graphfilter.report.explaining import explain_run
-from graphfilter.report.predict import predict_graph
+from graphfilter.runs.explaining import explain_run
 from graphfilter.runs.loading import load_run
+from graphfilter.runs.predict import predict_graph
 from graphfilter.systems import committee
 
 QUICK = ("--epochs", 8, "--quiet")

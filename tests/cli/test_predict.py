@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import graphfilter as gf
-from graphfilter.report.predict import predict_run
 from graphfilter.runs.loading import load_run
+from graphfilter.runs.predict import predict_run
 from graphfilter.util.words import number
 
 N, GROWN = 150, 200
@@ -254,7 +254,7 @@ def test_rows_alone_update_features(graphfilter, run, tmp_path: Path) -> None:
 def test_graph_is_kept_where_it_is_small_or_asked_for(
     graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter.report.run.KEPT_BYTES", 1000)
+    monkeypatch.setattr("graphfilter.runs.folder.KEPT_BYTES", 1000)
     tables = write_tables(tmp_path / "small", N)
     fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
     said = graphfilter(*fit).err.replace("\n", " ")
@@ -268,7 +268,7 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
     assert graphfilter(*fit, "--keep-graph").code == 0
     assert (tmp_path / "run/graph.npz").exists()
     assert "--keep-graph" in load_run(tmp_path / "run")[1].command
-    monkeypatch.setattr("graphfilter.report.run.KEPT_BYTES", 1 << 26)
+    monkeypatch.setattr("graphfilter.runs.folder.KEPT_BYTES", 1 << 26)
     result = graphfilter(*fit, "--no-keep-graph")
     assert "The graph" not in result.err
     assert not (tmp_path / "run/graph.npz").exists()

@@ -18,7 +18,7 @@ from graphfilter import (
 )
 from graphfilter.data import make_karate
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.report.run import repeat_command
+from graphfilter.runs.folder import repeat_command
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.web.run_setting import RunSetting
 

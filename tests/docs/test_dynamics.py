@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tools.site_dynamics import FRAMES, read, record
 
-from graphfilter.report.curves import describe_shape, stacked_response
+from graphfilter.report.filter import describe_shape, stacked_response
 from graphfilter.spectral import Density
 from graphfilter_research.commands.demo import GRAPHS
 

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_karate
-from graphfilter.report.run import fit_folder
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import Source, plan_fit
 

@@ -8,7 +8,7 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.filters import IdentityFilter, PageRankFilter, StackedFilter
-from graphfilter.report.curves import (
+from graphfilter.report.filter import (
     FREQUENCIES,
     coefficient_data,
     describe_shape,
@@ -17,7 +17,7 @@ from graphfilter.report.curves import (
     stacked_response,
     training_data,
 )
-from graphfilter.report.numbers import spread_out
+from graphfilter.report.html import spread_out
 from graphfilter.spectral import Density
 from graphfilter.training import CLASSIFICATION
 

@@ -12,8 +12,9 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
 from graphfilter.runs.fit import BASELINES, train_baselines, train_fit
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.layout import REPORT_FILE
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
 from graphfilter.splits import Split
@@ -60,10 +61,10 @@ def read(page: str) -> Reader:
 def fit(graph: Graph, folder: Path, *, baselines: bool = False, **parameters) -> Reader:
     parameters = {"max_epochs": 15, "n_layers": 4, "random_state": 0, **parameters}
     plan = plan_fit(Source(graph, origin={"dataset": "x"}, words=("--dataset", "x")), 0)
-    asked = FitRequest(title=parameters.pop("title", ""))
+    request = FitRequest(title=parameters.pop("title", ""))
     fit_folder(
         plan, SGFClassifier(**parameters), folder, baselines=baselines,
-        command_out="run", asked=asked,
+        command_out="run", request=request, draw=draw_run,
     )  # fmt: skip
     path = folder / REPORT_FILE
     assert path.stat().st_size < 6_000_000

@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.fits.made import made_fit, one_hot
+from tests.runs.made import made_fit, one_hot
 
 from graphfilter import SGFClassifier
 from graphfilter.data.graph import Graph
 from graphfilter.filters import StackedFilter
 from graphfilter.metrics import SIGNIFICANCE
-from graphfilter.report.conclusion import Conclusion, conclude
-from graphfilter.report.curves import FREQUENCIES, describe_shape, mean_response
-from graphfilter.report.run import fit_folder
+from graphfilter.report.filter import FREQUENCIES, describe_shape, mean_response
+from graphfilter.report.page import draw_run
+from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.fit import BASELINES
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.layout import REPORT_FILE
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.spectral import Density, Diagnosis, diagnose
@@ -55,7 +56,7 @@ def conclusions(draw: st.DrawFn) -> tuple[Conclusion, bool]:
 @given(conclusions())
 def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> None:
     conclusion, has_edges = drawn
-    found = conclusion.found
+    found = conclusion.comparison
     ours, alone, fixed, _, guess = found.scores
     said = f"{conclusion.headline} {conclusion.reason}".replace("\xa0", " ")
     assert not NOTHING.search(said)
@@ -100,7 +101,7 @@ def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> 
 @settings(max_examples=100, deadline=None)
 @given(conclusions())
 def test_clear_difference_shows_in_the_digits(drawn: tuple[Conclusion, bool]) -> None:
-    found = drawn[0].found
+    found = drawn[0].comparison
     shown = [found.yardstick.write(score.value) for score in found.scores]
     for score, value in zip(found.scores[1:], shown[1:], strict=True):
         if score.verdict != "tie":
@@ -211,7 +212,7 @@ def test_report_of_any_graph_shows_no_number_that_is_none(name: str, tmp_path: P
     graph = GRAPHS[name]
     classifier = SGFClassifier(max_epochs=5, n_layers=3, random_state=0, n_members=2)
     plan = plan_fit(Source(graph), 0)
-    done = fit_folder(plan, classifier, tmp_path, baselines=True)
+    done = fit_folder(plan, classifier, tmp_path, baselines=True, draw=draw_run)
     page = (tmp_path / REPORT_FILE).read_text("utf-8")
     text = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.DOTALL)
     text = re.sub(r"<details>.*?</details>", " ", text, flags=re.DOTALL)

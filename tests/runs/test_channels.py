@@ -11,7 +11,8 @@ import pytest
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.report.run import FitSummary, fit_folder
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import FitSummary, fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.splits import Split
@@ -45,7 +46,9 @@ def fit(graph: Graph, folder: Path, split: Split | None = None, **options: Any) 
         max_epochs=options.pop("max_epochs", 60), random_state=0, device="cpu",
         operator=options.pop("operator", "auto"), n_layers=4,
     )  # fmt: skip
-    return fit_folder(plan_fit(Source(graph), 0), classifier, folder, baselines=False, **options)
+    return fit_folder(
+        plan_fit(Source(graph), 0), classifier, folder, baselines=False, draw=draw_run, **options
+    )
 
 
 def notes_of(summary: FitSummary) -> tuple[str, ...]:

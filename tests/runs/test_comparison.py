@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
-from tests.fits.made import made_fit, one_hot
+from tests.runs.made import made_fit, one_hot
 
-from graphfilter.report.conclusion import conclude
 from graphfilter.runs.comparison import Accuracy, MeanCost, Ranking, compare
+from graphfilter.runs.conclusion import conclude
 from graphfilter.runs.fit import BASELINES
 from graphfilter.training.thresholds import Costs, Decision
 

@@ -12,9 +12,10 @@ import pytest
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.data.graph import Graph
-from graphfilter.report.explaining import explain_run
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
 from graphfilter.runs.decision import DEFAULT, plan_decision
+from graphfilter.runs.explaining import explain_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
 from graphfilter.splits import Split
@@ -84,8 +85,8 @@ def test_many_classes_have_no_threshold() -> None:
 def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=30, random_state=0)
     planned = plan_fit(Source(graph), 0)
-    asked = FitRequest(costs=("fraud:ok=20",))
-    done = fit_folder(planned, clf, tmp_path, baselines=False, asked=asked)
+    request = FitRequest(costs=("fraud:ok=20",))
+    done = fit_folder(planned, clf, tmp_path, baselines=False, request=request, draw=draw_run)
     _, about, _ = load_run(tmp_path)
     assert isinstance(about.decision, Decision)
     found = json.loads((tmp_path / "metrics.json").read_text())["decision"]
@@ -108,7 +109,7 @@ def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path
 
 def test_without_a_wish_the_more_probable_class_is_answered(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=10, random_state=0)
-    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False)
+    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, draw=draw_run)
     assert load_run(tmp_path)[1].decision is None
     found = json.loads((tmp_path / "metrics.json").read_text())["decision"]
     assert found["scores"] == found["at_one_half"]
@@ -138,8 +139,10 @@ def test_predict_follows_the_decision_of_the_run(graph: Graph, tmp_path: Path, m
 
 def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=10, random_state=0)
-    asked = FitRequest(threshold="0.001")
-    fit_folder(plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, asked=asked)
+    request = FitRequest(threshold="0.001")
+    fit_folder(
+        plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, request=request, draw=draw_run
+    )
     loaded, about, _ = load_run(tmp_path)
     unlikely = int(clf.predict_proba()[:, graph.classes.tolist().index("fraud")].argmin())
     found, notes = explain_run(loaded, about, graph, [str(unlikely)])

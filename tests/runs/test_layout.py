@@ -14,7 +14,8 @@ from tests.processes import Command
 
 from graphfilter.data import make_karate
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.layout import CHECKPOINT_FILE, RUN_FILES, check_folder, open_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
@@ -93,7 +94,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def fit_small(folder: Path, **options: Any) -> Any:
     model = SGFClassifier(n_layers=2, hidden_size=4, max_epochs=6, random_state=0)
-    return fit_folder(plan_fit(Source(make_karate()), 0), model, folder, baselines=False, **options)
+    return fit_folder(
+        plan_fit(Source(make_karate()), 0), model, folder, baselines=False, draw=draw_run, **options
+    )
 
 
 def test_fit_that_fails_leaves_the_run_that_it_would_replace(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_fit_that_fails_before_training_leaves_no_folder(
         raise RuntimeError("no power")
 
     fit_small(tmp_path)
-    monkeypatch.setattr("graphfilter.report.run.train_fit", fail)
+    monkeypatch.setattr("graphfilter.runs.folder.train_fit", fail)
     with pytest.raises(RuntimeError, match="no power"):
         fit_small(tmp_path, overwrite=True)
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
@@ -225,6 +228,6 @@ def test_name_that_cannot_be_written_is_said_before_training(
 
 def test_embeddings_do_not_take_the_place_of_predictions(tmp_path: Path) -> None:
     fit_small(tmp_path)
-    asked = FitRequest(embeddings=tmp_path / "predictions.csv")
+    request = FitRequest(embeddings=tmp_path / "predictions.csv")
     with pytest.raises(ConfigError, match="belongs to the run itself"):
-        fit_small(tmp_path, overwrite=True, asked=asked)
+        fit_small(tmp_path, overwrite=True, request=request)

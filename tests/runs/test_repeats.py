@@ -13,8 +13,9 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.metrics import METRICS
-from graphfilter.report.run import fit_folder
-from graphfilter.report.spread import view_spread
+from graphfilter.report.page import draw_run
+from graphfilter.runs.conclusion import describe_spread
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.plan import FitRequest, Source, SplitBy, plan_fit
 
 QUICK: Any = {"max_epochs": 20, "n_layers": 4}
@@ -30,8 +31,8 @@ def fit(
 ) -> Any:
     plan = plan_fit(Source(graph), seed) if by is None else plan_fit(Source(graph), seed, by)
     clf = SGFClassifier(random_state=seed, **QUICK, **more)
-    asked = FitRequest(repeats=repeats)
-    return fit_folder(plan, clf, folder, baselines=False, asked=asked).metrics
+    request = FitRequest(repeats=repeats)
+    return fit_folder(plan, clf, folder, baselines=False, request=request, draw=draw_run).metrics
 
 
 @pytest.mark.parametrize("members", [1, 2])
@@ -53,16 +54,18 @@ def test_spread_is_that_of_the_values(graph: Graph, tmp_path: Path) -> None:
     assert accuracy["mean"] == pytest.approx(np.mean(accuracy["values"]))
     assert accuracy["deviation"] == pytest.approx(np.std(accuracy["values"], ddof=1))
     assert 0 <= accuracy["low"] <= accuracy["mean"] <= accuracy["high"] <= 1
-    spread = view_spread(found, METRICS, "accuracy")
-    assert spread.sentence.startswith("Over 4 splits the test accuracy is")
-    assert spread.sentence in (tmp_path / "report.html").read_text()
+    spread = describe_spread(found, METRICS, "accuracy")
+    assert spread["sentence"].startswith("Over 4 splits the test accuracy is")
+    assert spread["sentence"] in (tmp_path / "report.html").read_text()
 
 
 def test_split_by_time_is_repeated_with_other_seeds(graph: Graph, tmp_path: Path) -> None:
     by = SplitBy("year", times=np.arange(90.0))
     found = fit(graph, tmp_path, 0, repeats=2, by=by)["repeats"]
     assert found["splits"] == "one"
-    assert "Over 2 seeds on the same split" in view_spread(found, METRICS, "accuracy").sentence
+    assert (
+        "Over 2 seeds on the same split" in describe_spread(found, METRICS, "accuracy")["sentence"]
+    )
 
 
 def test_split_by_group_is_drawn_anew(graph: Graph, tmp_path: Path) -> None:

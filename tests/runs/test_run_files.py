@@ -11,11 +11,11 @@ import pytest
 
 from graphfilter import SGFClassifier
 from graphfilter.data import Columns, make_karate, read_tables, write_tables
-from graphfilter.report.predict import predict_graph
-from graphfilter.report.run import fit_folder
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.measure import FitMetrics
 from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.runs.predict import predict_graph
 from graphfilter.util.errors import GraphError, ModelFileError
 from graphfilter.util.records import (
     convert,

@@ -9,10 +9,11 @@ import pytest
 
 from graphfilter import GraphClassifier
 from graphfilter.data.graph import Graph
-from graphfilter.report.predict import predict_graph
-from graphfilter.report.run import fit_folder
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.runs.predict import predict_graph
 from graphfilter.systems import committee
 
 
@@ -26,7 +27,7 @@ def test_committee_of_trees_alone_is_reported(
     graph = Graph.from_edges([], 300, features=features, labels=labels)
     plan = plan_fit(Source(graph), seed=0)
     classifier = GraphClassifier(max_epochs=1, random_state=0)
-    summary = fit_folder(plan, classifier, tmp_path / "run", baselines=False)
+    summary = fit_folder(plan, classifier, tmp_path / "run", baselines=False, draw=draw_run)
     assert max(classifier.weights_, key=classifier.weights_.__getitem__) == "trees"
     assert summary.metrics["scores"]["test"]["accuracy"] == 1
     assert "What the graph needed" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

@@ -38,7 +38,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_path: Path) -> None:
     """The classifier, its predictions and three baselines share one operator and one scaling."""
-    from graphfilter.report.run import fit_folder
+    from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.plan import Source, plan_fit
 
     plan = plan_fit(Source(make_csbm(60, n_features=4)), seed=0)

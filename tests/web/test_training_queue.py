@@ -11,7 +11,7 @@ import numpy as np
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_bipartite, make_karate
-from graphfilter.report.curves import response_at
+from graphfilter.report.filter import response_at
 from graphfilter.splits import stratified
 
 # On the bipartite graph: slow enough to be met while it trains.

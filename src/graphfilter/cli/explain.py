@@ -56,7 +56,7 @@ def explain(
 
     if json is not None:
         check_file(json, overwrite=overwrite)
-    from graphfilter.report.explaining import explain_run
+    from graphfilter.runs.explaining import explain_run
     from graphfilter.runs.layout import check_outputs
     from graphfilter.runs.loading import load_run
 

@@ -19,7 +19,7 @@ from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
-    from graphfilter.report.run import FitSummary
+    from graphfilter.runs.folder import FitSummary
     from graphfilter.runs.plan import Plan
     from graphfilter.training.scores import Metric
 
@@ -86,8 +86,9 @@ def run_fit(
     baselines: bool,
 ) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
-    from graphfilter.report.run import fit_folder
+    from graphfilter.report.page import draw_run
     from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
+    from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.layout import checkpoints
     from graphfilter.training import Callback
     from graphfilter.util.devices import pick_device
@@ -111,7 +112,7 @@ def run_fit(
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
     tell(notes, quiet=quiet)
     titles = _stages(plan, estimator, given.repeats)
-    how: dict[str, Any] = {"baselines": baselines, "asked": given.asked()}
+    how: dict[str, Any] = {"baselines": baselines, "request": given.asked()}
     try:
         with (
             report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
@@ -119,8 +120,9 @@ def run_fit(
         ):  # fmt: skip
             callback = Callback(report, resume=run.resume)
             summary = fit_folder(
-                plan, estimator, out, overwrite=run.overwrite, callback=callback, **how
-            )
+                plan, estimator, out, overwrite=run.overwrite, callback=callback, draw=draw_run,
+                **how,
+            )  # fmt: skip
     except KeyboardInterrupt as stop:
         raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
     tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
@@ -144,10 +146,10 @@ def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
 
 
 def _show(summary: FitSummary, *, quiet: bool) -> None:
-    from graphfilter.report.spread import view_spread
+    from graphfilter.runs.conclusion import describe_spread
     from graphfilter.util.words import count
 
-    fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.found
+    fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.comparison
     there = [key for scores in fit.scores.values() for key in scores]
     shown = {key: metric for key, metric in fit.task.metrics.items() if key in there}
     rows = [
@@ -166,7 +168,7 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
     if n_unknown := int((~fit.plan.known).sum()):
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
-        say(view_spread(fit.repeats, fit.task.metrics, found.yardstick.key).sentence)
+        say(describe_spread(fit.repeats, fit.task.metrics, found.yardstick.key)["sentence"])
     if "decision" in metrics:
         _show_decision(metrics["decision"])
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):

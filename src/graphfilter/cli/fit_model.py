@@ -196,7 +196,7 @@ class TrainingOptions:
 
 def restarted(old: VertexEstimator, made: VertexEstimator, words: set[str]) -> VertexEstimator:
     """Return the estimator of an earlier run, to be fitted again, with the options given now."""
-    from graphfilter.report.run import OPTIONS
+    from graphfilter.runs.folder import OPTIONS
 
     before, own = old.get_params(deep=False), made.get_params(deep=False)
     other = any(own.get(name) != before.get(name) for name in ("model", "effort"))

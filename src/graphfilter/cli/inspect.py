@@ -36,7 +36,7 @@ def inspect(
     if given.of_values:
         _inspect_values(given, picture)
         return
-    from graphfilter.report.figures import draw_spectrum, save_figure
+    from graphfilter.report.pictures import draw_spectrum, save_figure
     from graphfilter.spectral import diagnose, label_energy, spectral_density
 
     found, quiet = given.read().graph, given.quiet

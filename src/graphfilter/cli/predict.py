@@ -101,13 +101,13 @@ def predict(
     --out labels.csv
     """
     how.check(run, out)
-    from graphfilter.report.predict import (
+    from graphfilter.report.prediction_page import write_prediction_report
+    from graphfilter.runs.loading import load_run, read_reference
+    from graphfilter.runs.predict import (
         as_fitted,
         describe_answers,
         predict_run,
-        write_prediction_report,
     )
-    from graphfilter.runs.loading import load_run, read_reference
     from graphfilter.runs.tables import write_embeddings
     from graphfilter.util.files import scratch_folder
 

@@ -31,7 +31,7 @@ def suggest(
 
     Example:  graphfilter suggest run --n 20
     """
-    from graphfilter.report.explaining import suggest_run
+    from graphfilter.runs.explaining import suggest_run
     from graphfilter.runs.layout import check_outputs
     from graphfilter.runs.loading import load_run
     from graphfilter.runs.tables import excel_text

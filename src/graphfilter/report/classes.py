@@ -1,69 +1,67 @@
-"""The classes of a report: who is mistaken for whom, and how sure the model is."""
+"""The sections on classes, on two classes, on several labels and on numbers: how right it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.report.numbers import plain
+from graphfilter.report.html import percent, plain, spread_out
 from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Diagnosis
+from graphfilter.training.thresholds import BinaryCurve
+from graphfilter.util.words import count
 
 MOST_CLASSES = 40
 N_BINS = 10
+# Points of a curve over all thresholds, and of a scatter plot.
+MOST_POINTS, MOST_DOTS = 300, 3000
+CHOSEN_BY = {
+    "f1": "the best F1 on the validation vertices",
+    "accuracy": "the best accuracy on the validation vertices",
+    "balanced_accuracy": "the best balanced accuracy on the validation vertices",
+    "mcc": "the best Matthews correlation on the validation vertices",
+    "cost": "the lowest cost on the validation vertices",
+    "given": "as given",
+    "default": "the more probable class is predicted",
+}
 
 
-@dataclass(frozen=True)
-class ClassRow:
-    """One class: its size, its frequency, and how it was predicted on the scored vertices."""
+def classes_section(fit: Fit) -> dict[str, Any]:
+    """Return each class on its own, who is mistaken for whom, and how sure the model is.
 
-    name: str
-    n_labelled: int
-    n_scored: int
-    precision: float
-    recall: float
-    f1: float
-    frequency: float
-    range: str
-
-
-def class_rows(fit: Fit) -> list[ClassRow]:
-    """Score each class on its own; precision is NaN for one never predicted, recall untested."""
+    Precision is NaN of a class that was never predicted, recall of one that was not tested.
+    """
     assert isinstance(fit.diagnosis, Diagnosis)
-    diagnosis, judged = fit.diagnosis, fit.judged
     # Slow to import, as is confusion_matrix below.
     from sklearn.metrics import precision_recall_fscore_support
 
-    numbers = np.arange(len(fit.names))
+    diagnosis, judged = fit.diagnosis, fit.judged
     scored: Any = precision_recall_fscore_support(
-        fit.target.codes[judged], fit.answers[judged], labels=numbers, zero_division=np.nan
-    )
-    precision, recall, f1, support = scored
-    return [
-        ClassRow(
-            name=fit.names[c],
-            n_labelled=list(diagnosis.class_counts.values())[c],
-            n_scored=int(support[c]),
-            precision=float(precision[c]),
-            recall=float(recall[c]),
-            f1=float(f1[c]),
-            frequency=float(diagnosis.label_frequency.value[c]),
-            range=diagnosis.ranges[c],
-        )
-        for c in numbers
-    ]
+        fit.target.codes[judged], fit.answers[judged], labels=np.arange(len(fit.names)),
+        zero_division=np.nan,
+    )  # fmt: skip
+    keys = ("name", "n_labelled", "precision", "recall", "f1", "n_scored", "frequency", "range")
+    n_labelled, frequency = diagnosis.class_counts.values(), diagnosis.label_frequency.value
+    rows = zip(fit.names, n_labelled, *scored, frequency, diagnosis.ranges, strict=True)
+    return {
+        "rows": [dict(zip(keys, row, strict=True)) for row in rows],
+        "data": {
+            "confusion": confusion_data(fit),
+            "calibration": calibration_data(fit.outputs[judged], fit.target.codes[judged]),
+        },
+    }
 
 
 def confusion_data(fit: Fit) -> dict[str, Any]:
-    """Return counts by given (rows) and predicted class, of the largest classes if many."""
+    """Return counts by label (rows) and predicted class, of the largest classes if many."""
     from sklearn.metrics import confusion_matrix
 
     judged, names = fit.judged, fit.names
-    given, answered = fit.target.codes[judged], fit.answers[judged]
-    counts = confusion_matrix(given, answered, labels=np.arange(len(names)))
+    truth, answers = fit.target.codes[judged], fit.answers[judged]
+    counts = confusion_matrix(truth, answers, labels=np.arange(len(names)))
     order = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {
         "names": [names[c] for c in order],
@@ -79,10 +77,104 @@ def calibration_data(
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == truth
     bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    count = np.bincount(bins, minlength=N_BINS)
-    there = count > 0
+    sizes = np.bincount(bins, minlength=N_BINS)
+    there = sizes > 0
     return {
-        "confidence": plain(np.bincount(bins, confidence, N_BINS)[there] / count[there]),
-        "accuracy": plain(np.bincount(bins, right, N_BINS)[there] / count[there]),
-        "count": count[there].tolist(),
+        "confidence": plain(np.bincount(bins, confidence, N_BINS)[there] / sizes[there]),
+        "accuracy": plain(np.bincount(bins, right, N_BINS)[there] / sizes[there]),
+        "count": sizes[there].tolist(),
+    }
+
+
+def labels_section(fit: Fit) -> dict[str, Any]:
+    """Return how well each label is found on the judged vertices; NaN where there are none."""
+    from sklearn.metrics import average_precision_score, precision_recall_fscore_support
+
+    truth, outputs = fit.plan.truth[fit.judged] > 0.5, fit.outputs[fit.judged]
+    scored: Any = precision_recall_fscore_support(
+        truth, fit.answers[fit.judged] > 0, zero_division=np.nan
+    )
+    n_known = fit.plan.truth[fit.plan.known].sum(axis=0).astype(int)
+    ranked = [
+        float(average_precision_score(true, of_label)) if true.any() else np.nan
+        for true, of_label in zip(truth.T, outputs.T, strict=True)
+    ]
+    keys = ("name", "n_known", "precision", "recall", "f1", "n_scored", "average_precision")
+    rows = zip(fit.names, n_known, *scored, ranked, strict=True)
+    return {"rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+
+
+def numbers_section(fit: Fit) -> dict[str, Any]:
+    """Return the scale of each number, and what was observed and predicted, thinned evenly."""
+    shown = fit.judged[spread_out(len(fit.judged), MOST_DOTS)]
+    ids = fit.graph.vertex_names or range(fit.graph.n_vertices)
+    scatter = {
+        "observed": plain(fit.plan.truth[shown, 0], 6),
+        "predicted": plain(fit.outputs[shown, 0], 6),
+        "ids": [str(ids[v]) for v in shown],
+    }
+    scales = zip(fit.names, fit.estimator.target_scales_, strict=False)
+    return {"scales": {n: scale.words for n, scale in scales}, "data": {"scatter": scatter}}
+
+
+def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what every threshold gives, and the chosen one; None where there is no choice.
+
+    That is where there are not two classes, or one of them has no judged vertex. ``measured`` is
+    the decision as ``metrics.json`` has it.
+    """
+    if measured is None:
+        return None
+    scores = fit.outputs[fit.judged, fit.positive]
+    is_positive = fit.target.codes[fit.judged] == fit.positive
+    if is_positive.all() or not is_positive.any():
+        return None
+    curve = BinaryCurve.of(scores, is_positive)
+    half, chosen = measured["at_one_half"][fit.part], measured["scores"][fit.part]
+    is_default, threshold = measured["metric"] == "default", measured["threshold"]
+    rows = [{"title": "one half", "threshold": 0.5, "scores": half}]
+    if not is_default:
+        rows.append({"title": "chosen", "threshold": threshold, "scores": chosen})
+    shown = spread_out(len(curve.thresholds), MOST_POINTS)
+    points = [
+        {
+            "title": "one half" if t == 0.5 else f"chosen: {t:.3g}",
+            "recall": plain(at["recall"] or 0.0),
+            "precision": plain(1.0 if at["precision"] is None else at["precision"]),
+            "alarms": plain(at["false_alarms"] / curve.n_negative),
+        }
+        for t, at in ((row["threshold"], row["scores"]) for row in rows)
+    ]
+    data = {
+        "recall": plain(curve.recall[shown]),
+        "precision": plain(curve.precision[shown]),
+        "alarms": plain(curve.false_alarm_rate[shown]),
+        "thresholds": plain(curve.thresholds[shown]),
+        "share": plain(is_positive.mean()),
+        "points": points,
+    }
+    name, positive = (
+        {"test": "test", "val": "validation", "train": "training"}[fit.part],
+        (measured["positive"]),
+    )
+    start = f"“{positive}” is predicted where it is the more probable class"
+    if not is_default:
+        by = CHOSEN_BY[measured["metric"]]
+        start = f"“{positive}” is predicted from a probability of {threshold:.3g} ({by})"
+    sentence = (
+        f"{start}: on the {name} vertices {chosen['found']:,} of the "
+        f"{chosen['found'] + chosen['missed']:,} are found, with "
+        f"{count(chosen['false_alarms'], 'false alarm')}"
+    )
+    if chosen["precision"] is not None:
+        sentence += f"; an answer is right {percent(chosen['precision'])} of the time"
+    return {
+        "positive": positive,
+        "sentence": f"{sentence}.",
+        "average_precision": curve.average_precision,
+        "roc_area": curve.roc_area,
+        "rows": rows,
+        "has_costs": len(set(measured["costs"].values())) > 1,
+        "lifts": measured["lift"][fit.part],
+        "data": {"decision": data},
     }

@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 
 from graphfilter.report.html import render_page, write_page
+from graphfilter.report.page import describe_size
 from graphfilter.runs.drift import Drift
+from graphfilter.runs.predict import Prediction
+from graphfilter.version import __version__
 
 # Rows of a table; columns of words can be many.
 MOST_ROWS = 40
 
 
-@dataclass(frozen=True, eq=False)
-class PredictionPage:
-    """What a page about one prediction is made from.
+def write_prediction_report(
+    path: str | PathLike[str],
+    prediction: Prediction,
+    drift: Drift | None,
+    *,
+    folder: str | Path,
+    out: str | Path,
+    used: str,
+    known: list[str],
+) -> None:
+    """Write the page of a prediction.
 
-    Attributes
+    Parameters
     ----------
-    name, size : str
-        Of the graph.
     drift : Drift or None
         None of a run that keeps nothing to compare with.
-    parts : mapping of str to int
-        How many vertices were what in the run.
-    parts_said, used : str
-        The same in a sentence, and the graph that was used.
-    known, promised : lists of str
-        How right the answers are where that is known, and what is promised of them.
-    made : sequence of pairs
-        How the prediction was made.
+    folder, out : path
+        The run, and where the predictions are.
+    used : str
+        The graph that was used, in words.
+    known : list of str
+        How many predictions are right, where that is known.
     """
-
-    name: str
-    size: str
-    drift: Drift | None
-    parts: Mapping[str, int]
-    parts_said: str
-    used: str
-    known: list[str]
-    promised: list[str]
-    made: Sequence[tuple[str, str]]
-    most: int = MOST_ROWS
-
-
-def write_prediction(path: str | PathLike[str], page: PredictionPage) -> None:
-    """Write the page of a prediction atomically: it holds all it needs."""
+    names = ", ".join(prediction.names[:20]) + (", ..." if len(prediction.names) > 20 else "")
+    words = {"classification": "Classes", "multilabel": "Labels"}
+    page = {
+        "name": prediction.whole.name,
+        "size": describe_size(prediction.whole),
+        "drift": drift,
+        "parts": prediction.count_parts(),
+        "parts_said": prediction.describe_parts(),
+        "used": used,
+        "known": known,
+        "promised": prediction.describe_promise(),
+        "most": MOST_ROWS,
+        "made": [
+            ("Answers", str(out)),
+            ("Run", str(folder)),
+            ("Model", prediction.estimator.system_.title),
+            (words.get(prediction.estimator.task_.name, "Numbers"), names),
+            ("Fitted by", prediction.run.command or "no command"),
+            ("Predicted by", f"graphfilter {__version__}"),
+        ],
+    }
     write_page(path, render_page("prediction.html.j2", page=page))

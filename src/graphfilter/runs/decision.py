@@ -29,7 +29,7 @@ DEFAULT = "default"
 class DecisionRule:
     """How a threshold will be found once the probabilities are known.
 
-    ``asked`` says whether the class looked for was named, or costs.
+    ``request`` says whether the class looked for was named, or costs.
     """
 
     positive: int
@@ -48,24 +48,24 @@ class DecisionRule:
         return Decision(plan.names[self.positive], threshold, self.metric, self.costs)
 
 
-def plan_decision(plan: Plan, asked: FitRequest) -> DecisionRule | None:
+def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
     """Check what was asked of the decision; None where there are not two classes."""
-    wanted = [w for w, v in (("threshold", asked.threshold), ("cost", asked.costs)) if v]
-    wanted += ["positive"] if asked.positive else []
+    wanted = [w for w, v in (("threshold", request.threshold), ("cost", request.costs)) if v]
+    wanted += ["positive"] if request.positive else []
     codes, split, names = plan.target.codes, plan.split, plan.names
     if not plan.target.task.one_class or len(names) != 2:
         if wanted:
             what = len(names) if plan.target.task.one_class else "none"
             raise ConfigError(f"`{wanted[0]}` needs two classes; there are {what}.")
         return None
-    meant = [i for i in (0, 1) if asked.costs and asked.costs[0].startswith(_error(names, i))]
-    if asked.positive:
-        positive = names.index(check_name("class", asked.positive, names))
+    meant = [i for i in (0, 1) if request.costs and request.costs[0].startswith(_error(names, i))]
+    if request.positive:
+        positive = names.index(check_name("class", request.positive, names))
     else:
         positive = meant[0] if meant else looked_for(codes[split.train])
-    costs = _read_costs(asked.costs, names[positive], names[1 - positive])
-    named = bool(asked.positive or meant)
-    word = asked.threshold or ("cost" if asked.costs else "")
+    costs = _read_costs(request.costs, names[positive], names[1 - positive])
+    named = bool(request.positive or meant)
+    word = request.threshold or ("cost" if request.costs else "")
     if not word:
         return DecisionRule(positive, DEFAULT, 0.5, costs, named)
     given = _read_number(word)

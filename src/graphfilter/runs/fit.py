@@ -43,7 +43,7 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A model on a graph: made once, by :func:`~graphfilter.runs.fit.train_fit`, and only read since.
+    """A model on a graph: made once, by :func:`train_fit`, and only read since.
 
     Answers, scores, comparison and report are derived from it, whatever the task.
 
@@ -59,7 +59,7 @@ class Fit:
         Of two classes, when the one looked for is answered; None of anything else. It is the only
         rule from outputs to answers.
     name, title, meaning : str
-        Of the model: a baseline's, or 'this model'.
+        Of a baseline; the title of the fitted model is 'this model'.
     seconds : float
         Of training.
     baselines : tuple of Fit
@@ -121,7 +121,7 @@ class Fit:
         return None if self.decision is None else self.names.index(self.decision.positive)
 
     @property
-    def asked(self) -> Decision | None:
+    def user_decision(self) -> Decision | None:
         """The decision where somebody asked for one: what is kept with the model."""
         decision = self.decision
         return None if decision is None or decision.metric == DEFAULT else decision
@@ -129,7 +129,7 @@ class Fit:
     @cached_property
     def answers(self) -> NDArray[Any]:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
-        return answers_of(self.task, self.outputs, self.names, self.asked)
+        return answers_of(self.task, self.outputs, self.names, self.user_decision)
 
     @cached_property
     def scored(self) -> dict[str, NDArray[np.int64]]:
@@ -181,7 +181,7 @@ def train_fit(
     plan: Plan,
     estimator: VertexEstimator,
     *,
-    asked: FitRequest = DEFAULT_REQUEST,
+    request: FitRequest = DEFAULT_REQUEST,
     baselines: bool = True,
     callback: Callback = SILENT,
 ) -> Fit:
@@ -196,12 +196,12 @@ def train_fit(
     callback : Callback
         Watches the estimator's epochs and those of the plain models, and may end either: the best
         weights so far are then kept, and baselines left out.
-    asked : FitRequest
+    request : FitRequest
         Thresholds, costs and repeats.
     """
-    if asked.coverage is not None:
-        estimator.calibration_fraction = calibration_share(len(plan.split.val), asked.coverage)
-    rule = plan_decision(plan, asked)
+    if request.coverage is not None:
+        estimator.calibration_fraction = calibration_share(len(plan.split.val), request.coverage)
+    rule = plan_decision(plan, request)
     if rule is not None and rule.asked and isinstance(estimator, VertexClassifier):
         estimator.positive = plan.target.names[rule.positive]
     estimator.fit(
@@ -210,10 +210,10 @@ def train_fit(
     )  # fmt: skip
     fit = _make_fit(plan, estimator, rule, estimator.outputs_, estimator.seconds_)
     notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
-    fit = replace(fit, notes=notes, coverage=asked.coverage)
+    fit = replace(fit, notes=notes, coverage=request.coverage)
     of_compared = callback.of_compared()
-    if asked.repeats > 1:
-        fit = replace(fit, repeats=repeat_fit(fit, asked.repeats, callback=of_compared))
+    if request.repeats > 1:
+        fit = replace(fit, repeats=repeat_fit(fit, request.repeats, callback=of_compared))
     if baselines:
         fit = replace(fit, baselines=train_baselines(fit, rule, callback=of_compared))
     return fit

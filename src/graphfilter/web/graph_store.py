@@ -13,8 +13,8 @@ import numpy as np
 
 from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
 from graphfilter.data.from_tables import read_tables
-from graphfilter.report.numbers import plain
-from graphfilter.report.run_page import describe_size
+from graphfilter.report.html import plain
+from graphfilter.report.page import describe_size
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.spectral import label_energy
 from graphfilter.tables.formats import open_table

@@ -13,9 +13,9 @@ from graphfilter.data.from_tables import grow
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.views import Known
-from graphfilter.report.predict import as_fitted, predict_graph
 from graphfilter.runs.fit import answers_of
 from graphfilter.runs.loading import RunDescription
+from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import GraphError, GraphFilterError, check_count
 from graphfilter.web.asked import Link, NewVertex, short

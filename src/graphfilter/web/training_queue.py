@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.report.curves import FREQUENCIES, stacked_response
-from graphfilter.report.numbers import plain, spread_out
-from graphfilter.report.run import fit_folder
+from graphfilter.report.filter import FREQUENCIES, stacked_response
+from graphfilter.report.html import plain, spread_out
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.plan import plan_fit
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError, GraphFilterError
@@ -113,6 +114,7 @@ class StudioRun:
             baselines=self.setting.baselines,
             callback=Callback(watch),
             command_out="run",
+            draw=draw_run,
         )
         learned = dict(classifier.filter_.named_parameters())
         scalars = {name: p.detach().cpu().numpy() for name, p in learned.items()}

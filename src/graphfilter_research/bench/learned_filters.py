@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.filters import Filter
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.report.curves import FREQUENCIES, describe_shape, response_at
+from graphfilter.report.filter import FREQUENCIES, describe_shape, response_at
 from graphfilter.spectral import Density
 from graphfilter.systems import find_system
 from graphfilter_research.bench.ranking import system_title

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from graphfilter.report.numbers import percent
+from graphfilter.report.html import percent
 from graphfilter.systems import find_system
 from graphfilter.training.comparing import FEWEST_RUNS, mean_interval
 from graphfilter.training.scores import METRICS

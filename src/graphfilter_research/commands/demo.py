@@ -53,7 +53,7 @@ def demo(
 
     if files_in(out, "*.png", RESULTS_FILE) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
-    from graphfilter.report.figures import draw_filters, save_figure
+    from graphfilter.report.pictures import draw_filters, save_figure
     from graphfilter.systems import get_system
     from graphfilter.systems.committee import Committee
 
@@ -85,8 +85,8 @@ def _learn(
     """Train the systems on a graph, and draw the filter of SGF."""
     from graphfilter.data.datasets import load_dataset
     from graphfilter.data.makers import make_bipartite
-    from graphfilter.report.curves import describe_shape, mean_response
-    from graphfilter.report.figures import draw_filter, save_figure
+    from graphfilter.report.filter import describe_shape, mean_response
+    from graphfilter.report.pictures import draw_filter, save_figure
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
     from graphfilter.systems import Prepared, train_system

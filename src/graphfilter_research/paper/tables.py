@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.report.figures import draw_png
+from graphfilter.report.pictures import draw_png
 from graphfilter.report.tables import Block as TableBlock, Cell, Legend, Numbers, Row, Table
 from graphfilter_research.bench.summary_table import CUT
 from graphfilter_research.paper.comparison import NOISE, ComparedAccuracy

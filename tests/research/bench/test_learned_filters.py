@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graphfilter.report.curves import FREQUENCIES
+from graphfilter.report.filter import FREQUENCIES
 from graphfilter_research.bench.learned_filters import (
     HEIGHT,
     WIDTH,

@@ -5,45 +5,38 @@ from __future__ import annotations
 import platform
 import shlex
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from os import PathLike
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphfilter.data.graph import Graph
 from graphfilter.data.npz import write_npz
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.drawing import filter_view
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.regressor import SGFRegressor
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.models import ChannelNetwork
-from graphfilter.operators.channels import Channels
-from graphfilter.report.conclusion import Conclusion, conclude
-from graphfilter.report.run_page import Page, write_report
 from graphfilter.runs.calibration import check_coverage_asked
+from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.decision import plan_decision
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.layout import (
-    CHANNELS_FILE,
     CHECKPOINT_FILE,
-    FILTER_FILE,
     GRAPH_FILE,
     METRICS_FILE,
     PREDICTIONS_FILE,
     REFERENCE_FILE,
-    REPORT_FILE,
     check_outputs,
     finish_run,
     open_folder,
 )
 from graphfilter.runs.loading import RunDescription, save_run
-from graphfilter.runs.measure import ChannelMetrics, FitMetrics, measure_fit
+from graphfilter.runs.measure import FitMetrics, measure_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
 from graphfilter.runs.reference import Reference
 from graphfilter.runs.tables import (
@@ -123,112 +116,34 @@ def _word(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def describe_run(
-    fit: Fit, *, command: str, graph_sha256: str = "", reference_sha256: str = ""
-) -> RunDescription:
-    """Describe the run that is being made, on this machine."""
-    plan, earlier = fit.plan, fit.plan.earlier
-    encoder = plan.source.encoder
-    return RunDescription(
-        command=command,
-        seed=plan.seed,
-        origin=dict(plan.source.origin),
-        data_checksum=plan.graph.checksum(),
-        split_rule=plan.split.rule,
-        encoder=None if encoder is None else encoder.to_dict(),
-        columns=plan.source.columns,
-        vertex_features=plan.has_features,
-        python=platform.python_version(),
-        libraries=_library_versions(),
-        stopped=[result.stopped for result in fit.estimator.results_],
-        decision=fit.asked,
-        coverage=fit.coverage,
-        graph_sha256=graph_sha256,
-        reference_sha256=reference_sha256,
-        start_from={}
-        if earlier is None
-        else {"run": earlier.name, "model_sha256": earlier.checksum},
-    )
-
-
-def _library_versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}
-
-
-def draw_filter_picture(fit: Fit, conclusion: Conclusion, path: str | PathLike[str]) -> None:
-    """Draw the response at the start and learned, with the frequencies of what is predicted.
-
-    Nothing is drawn for a network without a filter.
-    """
-    if not fit.estimator.filters_:
-        return
-    from graphfilter.report.figures import draw_filter, save_figure
-
-    found = conclusion.found
-    view = filter_view(
-        fit.estimator,
-        fit.plan.frequency,
-        title=f"{fit.graph.name}: the learned filter",
-        corner=f"{found.part} {found.yardstick.name} {found.yardstick.write(found.ours.value)}",
-    )
-    save_figure(draw_filter(view), path)
-
-
-def draw_channel_picture(
-    fit: Fit, channels: list[ChannelMetrics], path: str | PathLike[str]
-) -> None:
-    """Draw the response of every channel; nothing without any."""
-    estimator = fit.estimator
-    members = [m for m in estimator.members_ if isinstance(m, ChannelNetwork)]
-    operator = estimator.prepared_.operator(estimator.system_.operator) if members else None
-    if not isinstance(operator, Channels):
-        return
-    from graphfilter.report.channel_picture import draw_channels
-    from graphfilter.report.figures import save_figure
-
-    shares = {channel["name"]: channel["share"] for channel in channels}
-    filters = {name: [m.learned_filters()[name] for m in members] for name in shares}
-    lowest = {name: operator.part(name).interval[0] for name in shares}
-    title = f"{fit.graph.name}: the filter of each edge type, and its share in the prediction"
-    save_figure(draw_channels(filters, shares, lowest, title), path)
-
-
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Whether the graph of a fit is kept with its run.
-
-    Attributes
-    ----------
-    sha256 : str
-        Of the file; empty where there is none.
-    note : str
-        What a user should know of it; empty where there is nothing to say.
-    """
-
-    sha256: str = ""
-    note: str = ""
-
-
-def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
+def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> tuple[str, str]:
     """Write the graph of a fit to its folder, where that is wanted or the graph is small.
 
     Edges, ids and features as they were encoded, without labels, as npz without pickles. A model
     that predicts no other graph has no use for it.
+
+    Returns
+    -------
+    sha256, note : str
+        Of the file, and what a user should know of it; both may be empty.
     """
     if wanted is False or not fit.plan.has_features or fit.estimator.system_.keeps_graph:
-        return Kept()
-    graph, size = fit.graph, _n_bytes(fit.graph)
+        return "", ""
+    graph, x = fit.graph, cast(Any, fit.graph.features)
+    arrays = [graph.indptr, graph.indices, graph.weights, graph.arcs]
+    arrays += [] if graph.kinds is None else [graph.kinds.values]
+    arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
+    # Without reading the ids, which may lie on disk: 16 bytes each.
+    size = sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
     if wanted is None and size > KEPT_BYTES:
-        return Kept(
-            note=f"the graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and "
-            "is not saved with the run. With `keep_graph=True` it is, and predict --with "
-            "run then needs new rows only."
+        return "", (
+            f"the graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and is not "
+            "saved with the run. With `keep_graph=True` it is, and predict --with run then needs "
+            "new rows only."
         )
     ids = tuple(str(name) for name in graph.vertex_names or range(graph.n_vertices))
     bare = replace(
@@ -239,44 +154,38 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> Kept:
     try:
         write_npz(bare, path)
     except GraphError as error:
-        return Kept(note=f"the graph is not saved with the run: {error}")
-    return Kept(
-        sha256_of(path),
+        return "", f"the graph is not saved with the run: {error}"
+    return sha256_of(path), (
         f"the graph is saved with the run ({GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
-        "predict --with run needs new rows only. `keep_graph=False` leaves it out.",
+        "predict --with run needs new rows only. `keep_graph=False` leaves it out."
     )
-
-
-def write_reference(fit: Fit, folder: Path) -> str:
-    """Write the reference of a fit; return its checksum, empty where it predicts no other graph."""
-    if fit.estimator.system_.keeps_graph or not fit.plan.has_features:
-        return ""
-    arrays = Reference.of(fit).to_arrays()
-    tensors = {name: torch.tensor(values) for name, values in arrays.items()}
-    about = {"kind": "reference", "version": __version__}
-    return write_tensors(folder / REFERENCE_FILE, tensors, about)
-
-
-def _n_bytes(graph: Graph) -> int:
-    arrays = [graph.indptr, graph.indices, graph.weights, graph.arcs]
-    arrays += [] if graph.kinds is None else [graph.kinds.values]
-    x: Any = graph.features
-    arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
-    # Without reading the ids, which may lie on disk: 16 bytes each.
-    return sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
 
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """What :func:`fit_folder` left behind, for printing; the headline is the report's.
+    """A fit and what is said of it: on the page, in the files and on the terminal.
 
-    ``notes`` are about the folder.
+    Attributes
+    ----------
+    fit : Fit
+    conclusion : Conclusion
+    metrics : mapping
+        The content of ``metrics.json``.
+    about : RunDescription
+        How the run was made.
+    folder : Path
+    title : str
+        Of the page; the graph's name where empty.
+    notes : tuple of str
+        About the folder.
     """
 
     fit: Fit
-    metrics: FitMetrics
     conclusion: Conclusion
+    metrics: FitMetrics
+    about: RunDescription
     folder: Path
+    title: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -289,7 +198,8 @@ def fit_folder(
     baselines: bool = True,
     callback: Callback = SILENT,
     command_out: str | None = None,
-    asked: FitRequest = DEFAULT_REQUEST,
+    request: FitRequest = DEFAULT_REQUEST,
+    draw: Callable[[FitSummary], None] | None = None,
 ) -> FitSummary:
     """Fit an estimator and leave predictions, metrics, model, pictures and report in a folder.
 
@@ -300,11 +210,14 @@ def fit_folder(
 
     Parameters
     ----------
-    baselines, callback, asked
-        As in :func:`~graphfilter.runs.fit.train_fit`; ``asked`` names files beyond the usual, too, and
-        the folder holds the checkpoint, whatever file the callback names.
+    baselines, callback, request
+        As in :func:`~graphfilter.runs.fit.train_fit`; ``request`` names files beyond the usual,
+        too, and the folder holds the checkpoint, whatever file the callback names.
     command_out : str, optional
         The folder that the command which repeats it names; ``out`` otherwise.
+    draw : callable, optional
+        Draws pictures and page into ``folder`` of the summary, as
+        :func:`graphfilter.report.page.draw_run` does; there are none otherwise.
     """
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
@@ -313,25 +226,25 @@ def fit_folder(
         estimator.check_start(
             plan.earlier, plan.target, plan.split, graph.n_features, graph.feature_names
         )
-    plan_decision(plan, asked)
-    check_coverage_asked(plan, asked.coverage)
-    if asked.keep_graph and asked.forget_ids:
+    plan_decision(plan, request)
+    check_coverage_asked(plan, request.coverage)
+    if request.keep_graph and request.forget_ids:
         raise ConfigError(
             "`keep_graph` keeps the ids of the vertices, which `forget_ids` leaves out: choose one."
         )
-    if asked.embeddings is not None:
-        check_embeddings_file(asked.embeddings, overwrite=overwrite or callback.resume)
-        check_outputs(out, asked.embeddings)
+    if request.embeddings is not None:
+        check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
+        check_outputs(out, request.embeddings)
     _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
     with open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
         fit = train_fit(
-            plan, estimator, asked=asked, baselines=baselines,
+            plan, estimator, request=request, baselines=baselines,
             callback=callback.keeping(folder / CHECKPOINT_FILE),
         )  # fmt: skip
-        summary = _write_run(fit, folder, command, asked)
+        summary = _write_run(fit, folder, command, request, draw)
         finish_run(out)
     return replace(summary, folder=Path(out))
 
@@ -348,40 +261,64 @@ def _check_names(plan: Plan) -> None:
             raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
 
 
-def _write_predictions(fit: Fit, path: Path, *, excel_safe: bool) -> None:
-    outputs, answers, parts = fit.outputs, fit.answers, fit.plan.parts
-    promised = {} if fit.promised is None else fit.promised.columns()
+def _write_run(
+    fit: Fit,
+    folder: Path,
+    command: str,
+    request: FitRequest,
+    draw: Callable[[FitSummary], None] | None,
+) -> FitSummary:
+    """Write every file of a run, the model last."""
+    conclusion, plan = conclude(fit), fit.plan
+    metrics = measure_fit(fit, conclusion.comparison)
+    inside = {} if fit.promised is None else fit.promised.columns()
 
     def columns(rows: slice) -> dict[str, Any]:
-        own = {name: values[rows] for name, values in promised.items()}
+        here = {name: values[rows] for name, values in inside.items()}
         return prediction_columns(
-            fit.task, fit.names, outputs[rows], answers[rows], parts[rows], own
+            fit.task, fit.names, fit.outputs[rows], fit.answers[rows], plan.parts[rows], here
         )
 
-    write_rows(path, fit.graph, columns, excel_safe=excel_safe)
-
-
-def _write_run(fit: Fit, folder: Path, command: str, asked: FitRequest) -> FitSummary:
-    """Write every file of a run, the model last."""
-    conclusion = conclude(fit)
-    metrics = measure_fit(fit, conclusion.found)
-    _write_predictions(fit, folder / PREDICTIONS_FILE, excel_safe=asked.excel_safe)
+    write_rows(folder / PREDICTIONS_FILE, fit.graph, columns, excel_safe=request.excel_safe)
     write_json(folder / METRICS_FILE, metrics)
-    draw_filter_picture(fit, conclusion, folder / FILTER_FILE)
-    if "channels" in metrics:
-        draw_channel_picture(fit, metrics["channels"], folder / CHANNELS_FILE)
-    kept = keep_graph(fit, folder, False if asked.forget_ids else asked.keep_graph)
-    reference = write_reference(fit, folder)
-    described = describe_run(
-        fit, command=command, graph_sha256=kept.sha256, reference_sha256=reference
+    graph_sha256, note = keep_graph(
+        fit, folder, False if request.forget_ids else request.keep_graph
     )
-    run = asdict(described)
-    write_report(folder / REPORT_FILE, Page(fit, conclusion, metrics, run, asked.title))
-    if asked.embeddings is not None:
+    reference_sha256, encoder, earlier = "", plan.source.encoder, plan.earlier
+    # A model that predicts no other graph has nothing to be compared with.
+    if plan.has_features and not fit.estimator.system_.keeps_graph:
+        arrays = Reference.of(fit).to_arrays()
+        tensors = {name: torch.tensor(values) for name, values in arrays.items()}
+        kind = {"kind": "reference", "version": __version__}
+        reference_sha256 = write_tensors(folder / REFERENCE_FILE, tensors, kind)
+    start = {} if earlier is None else {"run": earlier.name, "model_sha256": earlier.checksum}
+    about = RunDescription(
+        command=command,
+        seed=plan.seed,
+        origin=dict(plan.source.origin),
+        data_checksum=plan.graph.checksum(),
+        split_rule=plan.split.rule,
+        encoder=None if encoder is None else encoder.to_dict(),
+        columns=plan.source.columns,
+        vertex_features=plan.has_features,
+        python=platform.python_version(),
+        libraries={name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")},
+        stopped=[result.stopped for result in fit.estimator.results_],
+        decision=fit.user_decision,
+        coverage=fit.coverage,
+        graph_sha256=graph_sha256,
+        reference_sha256=reference_sha256,
+        start_from=start,
+    )
+    notes = (note,) if note else ()
+    summary = FitSummary(fit, conclusion, metrics, about, folder, request.title, notes)
+    if draw is not None:
+        draw(summary)
+    if request.embeddings is not None:
         assert isinstance(fit.estimator, VertexClassifier)
         embedding = fit.estimator.transform()
-        write_embeddings(asked.embeddings, fit.graph, embedding, excel_safe=asked.excel_safe)
-    if asked.forget_ids:
+        write_embeddings(request.embeddings, fit.graph, embedding, excel_safe=request.excel_safe)
+    if request.forget_ids:
         fit.estimator.forget_ids()
-    save_run(fit.estimator, folder, run)
-    return FitSummary(fit, metrics, conclusion, folder, tuple(filter(None, [kept.note])))
+    save_run(fit.estimator, folder, asdict(about))
+    return summary

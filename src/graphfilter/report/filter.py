@@ -1,4 +1,4 @@
-"""The filter as data for a picture: its response by epoch, and its shape in words."""
+"""The section on the filter: its response by epoch, its shape in words, and how it was learned."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators.drawing import filter_at
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.report.numbers import plain, spread_out
-from graphfilter.spectral import Density
+from graphfilter.report.html import plain, spread_out
+from graphfilter.runs.fit import Fit
+from graphfilter.spectral import Density, label_energy
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.training import FitResult, Task
 from graphfilter.util.pictures import common_signs, eigenvalue_of, mean_curve
@@ -63,8 +64,36 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
 
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:
     """Return the mean response of some filters, all turned the way of the first."""
-    curves = np.array([response_at(f, operator) for f in filters])
-    return mean_curve(curves)
+    return mean_curve(np.array([response_at(f, operator) for f in filters]))
+
+
+def filter_section(fit: Fit, density: Density) -> dict[str, Any]:
+    """Return the shape of the learned filter, and its pictures; without one only the learning.
+
+    ``is_used`` says whether a filter that is drawn has a share in the prediction.
+    """
+    estimator = fit.estimator
+    # What was fitted at once, such as trees, has no epochs to show.
+    results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
+    shape, curves = "", None
+    if estimator.filters_:
+        operator = estimator.filter_operator
+        shape = describe_shape(mean_response(estimator.filters_, operator), density)
+        curves = filter_data(results, estimator.filters_, operator)
+        curves |= {"density": plain(density.values), "bins": plain(density.centres), "energy": None}
+        if fit.task.one_class:
+            energy = label_energy(fit.graph).values
+            here = np.isfinite(energy).all(axis=1)
+            curves["energy"] = plain(energy[here].mean(axis=0))
+    return {
+        "shape": shape,
+        "is_used": any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_),
+        "data": {
+            "filter": curves,
+            "coefficients": coefficient_data(results[0]) if results else None,
+            "training": training_data(results[0], fit.task) if results else None,
+        },
+    }
 
 
 def filter_data(

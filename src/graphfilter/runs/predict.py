@@ -20,8 +20,6 @@ from graphfilter.estimators.regressor import VertexRegressor
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.views import Known
-from graphfilter.report.prediction_page import PredictionPage, write_prediction
-from graphfilter.report.run_page import describe_size
 from graphfilter.runs.calibration import promise_columns, with_answers
 from graphfilter.runs.drift import Drift, find_drift
 from graphfilter.runs.fit import answers_of
@@ -33,7 +31,6 @@ from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError
 from graphfilter.util.machine import blocks
 from graphfilter.util.words import count, listed, listed_names, number
-from graphfilter.version import __version__
 
 
 def predict_graph(
@@ -361,42 +358,3 @@ def _say_new_classes(truth: NDArray[Any], names: NDArray[Any]) -> list[str]:
     many = count(len(classes), "class was", "classes were")
     n = count(counts.total(), "vertex", "vertices")
     return [f"{many} never seen in training ({listed_names(classes)}): {n} cannot be right."]
-
-
-def write_prediction_report(
-    path: str | PathLike[str],
-    prediction: Prediction,
-    drift: Drift | None,
-    *,
-    folder: str | Path,
-    out: str | Path,
-    used: str,
-    known: list[str],
-) -> None:
-    """Write the page of a prediction.
-
-    Parameters
-    ----------
-    folder, out : path
-        The run, and where the answers are.
-    used : str
-        The graph that was used, in words.
-    known : list of str
-        How right the answers are, where that is known.
-    """
-    run, task = prediction.run, prediction.estimator.task_
-    names = ", ".join(prediction.names[:20])
-    what = {"classification": "classes", "multilabel": "labels"}.get(task.name, "numbers")
-    made = [
-        ("Answers", str(out)),
-        ("Run", str(folder)),
-        ("Model", prediction.estimator.system_.title),
-        (what.capitalize(), names + (", ..." if len(prediction.names) > 20 else "")),
-        ("Fitted by", run.command or "no command"),
-        ("Predicted by", f"graphfilter {__version__}"),
-    ]
-    page = PredictionPage(
-        prediction.whole.name, describe_size(prediction.whole), drift, prediction.count_parts(),
-        prediction.describe_parts(), used, known, prediction.describe_promise(), made,
-    )  # fmt: skip
-    write_prediction(path, page)

@@ -14,11 +14,11 @@ from graphfilter.estimators.explaining import class_number, explain_graph, find_
 from graphfilter.estimators.explaining_outputs import explain_output
 from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.report.predict import as_fitted, predict_graph
 from graphfilter.runs.fit import answers_of
 from graphfilter.runs.layout import PREDICTIONS_FILE
 from graphfilter.runs.loading import NEW, UNKNOWN, RunDescription, parts_in_run
 from graphfilter.runs.plan import with_features
+from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.words import count
 

@@ -1,17 +1,20 @@
-"""Pictures of filters. Every one has graph frequency on the horizontal axis, from 0 to 2."""
+"""Pictures beside a page: filters and spectra over graph frequency, from 0 to 2."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from graphfilter.filters import Filter
 from graphfilter.spectral import Density
 from graphfilter.spectral.density import draw_densities
 from graphfilter.spectral.plot import FilterView, draw_view
 from graphfilter.util.files import atomic_file
-from graphfilter.util.pictures import FREQUENCY_AXIS
+from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, mean_curve, shorten, unframe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +48,47 @@ def draw_filters(views: Sequence[FilterView]) -> Figure:
     panels[len(views) // 2].set_xlabel(FREQUENCY_AXIS)
     panels[0].set_ylabel("response f")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def draw_channels(
+    filters: Mapping[str, Sequence[Filter]],
+    shares: Mapping[str, float],
+    lowest: Mapping[str, float],
+    title: str = "",
+) -> Figure:
+    """Draw the mean response of each channel over its frequencies 1 - λ, the strongest thickest.
+
+    Parameters
+    ----------
+    filters : mapping
+        Channel to the filters of the members.
+    shares : mapping
+        Channel to its share in the prediction.
+    lowest : mapping
+        Channel to the lower bound of its operator's spectrum: there are no frequencies beyond it.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
+    for i, (name, members) in enumerate(filters.items()):
+        frequency = np.linspace(0, 1 - lowest[name], 401)
+        axes.plot(
+            frequency,
+            mean_curve(np.array([f.response(1 - frequency) for f in members])),
+            color=COLOURS[i % len(COLOURS)],
+            linestyle="-" if i < len(COLOURS) else "--",
+            linewidth=0.8 + 2.4 * shares[name],
+            label=f"{shorten(name)} ({shares[name]:.0%})",
+        )
+    axes.set_xlim(0, 2)
+    axes.set_xlabel(FREQUENCY_AXIS)
+    axes.set_ylabel("response f")
+    axes.set_title(title)
+    unframe(axes)
+    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 

@@ -1,0 +1,176 @@
+"""The vertices worth a look, in order, and why the first ones are predicted so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.estimators.explained import STEPS, Explanation
+from graphfilter.estimators.explaining import explain_graph, members_of
+from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.runs.fit import Fit
+from graphfilter.training import REGRESSION
+from graphfilter.util.words import number
+
+Index = NDArray[np.int64]
+
+MOST_VERTICES = 200
+MOST_EXPLAINED = 5
+# Vertices and features that an explanation names.
+MOST_NAMED = 6
+# Multiplications to spend on the explanations of a list: a second or two.
+_WORK = 4e9
+
+
+@dataclass(frozen=True, eq=False)
+class WorkList:
+    """Vertices in the order in which to look at them.
+
+    Attributes
+    ----------
+    name : str
+        most-likely, least-sure, possible-label-errors or largest-errors.
+    vertices : int array (k,)
+    explanations : tuple of Explanation
+        Of the first ones; fewer of a large graph, none of a huge one.
+    columns, errors : arrays (k,), optional
+        Of largest errors: which of the labels or numbers is missed, and by how much.
+    """
+
+    name: str
+    vertices: Index
+    explanations: tuple[Explanation, ...]
+    columns: Index | None = None
+    errors: NDArray[np.float64] | None = None
+
+
+def make_worklists(fit: Fit) -> list[WorkList]:
+    """Return the lists of a fit, explained.
+
+    Classes: the vertices most likely of the one of two that is looked for, the least sure ones,
+    and labels that may be wrong, explained against the label. Otherwise the largest errors.
+    """
+    estimator, codes = fit.estimator, fit.target.codes
+    prepared = estimator.prepare(estimator.graph_)
+    most = _affordable(fit, prepared)
+    if not fit.task.one_class:
+        vertices, columns, errors = most_missed(fit)
+        some, missed = vertices[:most].tolist(), columns[:most].tolist()
+        explained: list[Explanation] = []
+        if some:
+            names = [fit.names[column] for column in missed]
+            explained = explain_output(
+                estimator, prepared, fit.outputs, some, names, most=MOST_NAMED
+            )
+        if fit.task is REGRESSION:
+            explained = [_with_numbers(e, fit, c) for e, c in zip(explained, missed, strict=True)]
+        return [WorkList("largest-errors", vertices, tuple(explained), columns, errors)]
+    chosen = {"least-sure": least_sure(fit), "possible-label-errors": most_doubted(fit)}
+    if fit.positive is not None:
+        chosen = {"most-likely": most_likely(fit, fit.positive), **chosen}
+    lists = []
+    for name, vertices in chosen.items():
+        some, by_label = vertices[:most].tolist(), name == "possible-label-errors"
+        explained = []
+        if some:
+            # Otherwise against the second most probable class.
+            against = codes[some].tolist() if by_label else [None] * len(some)
+            explained = explain_graph(
+                estimator, prepared, fit.outputs, some, answered=fit.answers[some].tolist(),
+                against=against, most=MOST_NAMED,
+            )  # fmt: skip
+        lists.append(WorkList(name, vertices, tuple(explained)))
+    return lists
+
+
+def to_answer(fit: Fit) -> Index:
+    """Return the vertices whose prediction is of use: unlabelled ones, or else test ones.
+
+    Only those that can have a label.
+    """
+    parts = fit.plan.parts
+    kinds = (~fit.plan.known, parts == "test", parts == "val", np.full(len(parts), True))
+    can = fit.plan.side.can
+    return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+
+
+def most_likely(fit: Fit, positive: int) -> Index:
+    """Return the vertices to answer whose probability of a class is highest, the first ones."""
+    vertices = to_answer(fit)
+    return vertices[np.argsort(-fit.outputs[vertices, positive], kind="stable")][:MOST_VERTICES]
+
+
+def least_sure(fit: Fit) -> Index:
+    """Return the vertices to answer whose prediction is least sure.
+
+    Where one class is predicted from a threshold, what lies far from it is sure.
+    """
+    vertices, decision = to_answer(fit), fit.user_decision
+    if decision is None:
+        sure = fit.outputs[vertices].max(axis=1)
+    else:
+        sure = np.abs(fit.outputs[vertices, fit.positive] - decision.threshold)
+    return vertices[np.argsort(sure, kind="stable")][:MOST_VERTICES]
+
+
+def most_doubted(fit: Fit) -> Index:
+    """Return the labelled vertices with another prediction, the least probable label first.
+
+    Labels that a model rejects though it was trained on them are often wrong (Northcutt et al.
+    2021, Confident Learning).
+    """
+    known = np.flatnonzero(fit.plan.known)
+    rejected = known[fit.answers[known] != fit.target.codes[known]]
+    of_label = fit.outputs[rejected, fit.target.codes[rejected]]
+    return rejected[np.argsort(of_label, kind="stable")][:MOST_VERTICES]
+
+
+def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
+    """Return the vertices whose known values are missed most, which of the values, and by how much.
+
+    Of several numbers the one that is missed by most deviations counts; labels count together.
+    """
+    known = np.flatnonzero(fit.plan.known)
+    truth, outputs = fit.plan.truth[known], fit.outputs[known]
+    if fit.task is REGRESSION:
+        errors = outputs - truth
+        spread = truth.std(axis=0)
+        sizes = np.abs(errors) / np.where(spread > 0, spread, 1)
+        columns = sizes.argmax(axis=1)
+        error, size = errors[np.arange(len(known)), columns], sizes.max(axis=1)
+    else:
+        clipped = np.clip(outputs, 1e-15, 1 - 1e-15)
+        losses = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped))
+        columns, error = losses.argmax(axis=1), losses.mean(axis=1)
+        size = error
+    order = np.argsort(-size, kind="stable")[:MOST_VERTICES]
+    return known[order], columns[order], error[order]
+
+
+def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
+    """Put the known numbers of the vertices that add most in the place of their labels."""
+    wanted = {contributor.vertex for contributor in found.contributors}
+    ids = enumerate(fit.graph.vertex_names or range(fit.graph.n_vertices))
+    values = {
+        str(name): number(float(fit.plan.truth[v, column]))
+        for v, name in ids
+        if fit.plan.known[v] and str(name) in wanted
+    }
+    contributors = (replace(s, label=values.get(s.vertex, "")) for s in found.contributors)
+    return replace(found, contributors=tuple(contributors))
+
+
+def _affordable(fit: Fit, prepared: Any) -> int:
+    """Return how many vertices to explain: fewer where members are taken apart by hiding."""
+    graph, members = fit.graph, members_of(fit.estimator, prepared)
+    size = 0 if graph.features is None else int(np.prod(graph.features.shape))
+    stored = int(getattr(graph.features, "nnz", size))
+    # Sixteen products with the operator, and one of features of width 64: the usual network.
+    products = 16 * (2 * graph.n_edges + graph.n_vertices)
+    exact = sum(bool(member.terms) for member in members)
+    hiding = len(members) - exact
+    each = exact * (products + 64 * stored) + len(STEPS) * hiding * (products + 64 * size)
+    return min(MOST_EXPLAINED, int(_WORK / max(each, 1)))

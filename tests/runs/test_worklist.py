@@ -1,0 +1,149 @@
+"""The vertices worth a look, and their explanations."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.runs.made import made_fit, one_hot
+
+from graphfilter import SGFClassifier, SGFRegressor
+from graphfilter.data import make_csbm
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.targets import Target, named_target
+from graphfilter.report.vertices import vertices_section
+from graphfilter.runs.fit import Fit, train_fit
+from graphfilter.runs.plan import Plan, Source, plan_fit
+from graphfilter.runs.worklist import (
+    MOST_EXPLAINED,
+    MOST_VERTICES,
+    least_sure,
+    make_worklists,
+    most_doubted,
+    most_missed,
+)
+from graphfilter.splits import Split
+from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION
+from graphfilter.training.thresholds import Decision
+from graphfilter.util.words import number
+
+NAMES = ["v0", "v1", "v2", "v3", "v4", "v5"]
+LABELS = ["a", "a", "b", "b", "c", None]
+SURE = np.array(
+    [[0.9, 0.1, 0], [0.2, 0.8, 0], [0.3, 0.7, 0], [0.95, 0.05, 0], [0.3, 0.3, 0.4], [0.5, 0.4, 0.1]]
+)
+SPLIT = Split([0, 1], [4], [2, 3])
+
+
+def fit_of(labels: list[str | None], outputs: np.ndarray = SURE, **options) -> Fit:
+    edges = [[i, (i + 1) % 6] for i in range(6)]
+    graph = Graph.from_edges(edges, labels=labels, vertex_names=NAMES)
+    assert graph.labels is not None
+    target = Target(CLASSIFICATION, graph.labels, graph.classes)
+    plan = Plan(Source(graph), graph, target, SPLIT, 0, ())
+    return Fit(plan, SGFClassifier(), outputs, **options)
+
+
+def test_least_sure_lists_the_unlabelled_first_choice() -> None:
+    assert least_sure(fit_of(LABELS)).tolist() == [5]
+
+
+def test_least_sure_lists_test_vertices_where_all_are_labelled() -> None:
+    assert least_sure(fit_of(["a", "a", "b", "b", "c", "c"])).tolist() == [2, 3]
+
+
+def test_least_sure_are_nearest_to_the_threshold() -> None:
+    labels: list[str | None] = ["a", "b", "b", "a", "b", "a"]
+    pair = SURE[:, :2] / SURE[:, :2].sum(axis=1, keepdims=True)
+    decision = Decision("b", 0.06, "given")
+    assert least_sure(fit_of(labels, pair, decision=decision)).tolist() == [3, 2]
+
+
+def test_most_doubted_lists_rejected_labels_least_probable_first() -> None:
+    fit = fit_of(LABELS)
+    assert most_doubted(fit).tolist() == [3, 1]
+    assert [fit.names[fit.answers[v]] for v in (3, 1)] == ["a", "b"]
+
+
+def test_vertex_lists_are_capped() -> None:
+    n = MOST_VERTICES + 50
+    truth = np.arange(n) % 2
+    fit = made_fit(truth, truth, one_hot(1 - truth))
+    assert len(most_doubted(fit)) == MOST_VERTICES
+    assert len(least_sure(fit)) == MOST_VERTICES
+
+
+@pytest.fixture(scope="module")
+def fit() -> Fit:
+    graph = make_csbm(n_vertices=80, frequency=0.6, mean_degree=6, n_features=4)
+    clf = SGFClassifier(max_epochs=15, random_state=0)
+    return train_fit(plan_fit(Source(graph), 0), clf, baselines=False)
+
+
+def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
+    doubted = most_doubted(fit)
+    _, unsure, errors = make_worklists(fit)
+    np.testing.assert_array_equal(errors.vertices, doubted)
+    assert len(errors.explanations) == min(len(doubted), MOST_EXPLAINED)
+    for vertex, found in zip(doubted.tolist(), errors.explanations, strict=False):
+        answer, given = fit.names[fit.answers[vertex]], fit.names[fit.target.codes[vertex]]
+        assert (found.vertex, found.predicted, found.against) == (str(vertex), answer, given)
+        assert found.score > 0
+    assert unsure.explanations[0].vertex == str(least_sure(fit)[0])
+
+
+def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:
+    _, table, _ = vertices_section(fit, make_worklists(fit))["tables"]
+    assert len(table["whys"]) == MOST_EXPLAINED
+    for why in table["whys"]:
+        for bar in (*why["parts"], *why["contributors"], *why["features"]):
+            assert bar["left"] == (50 - bar["width"] if bar["value"] < 0 else 50)
+            assert 0 <= bar["width"] <= 50
+        assert max(bar["width"] for bar in why["parts"]) == 50
+
+
+@pytest.fixture(scope="module", params=["number", "two numbers", "labels"])
+def fit_of_values(request) -> Fit:
+    graph = make_csbm(n_vertices=80, frequency=0.6, mean_degree=6, n_features=4)
+    x = np.asarray(graph.features, dtype=float)
+    if request.param == "labels":
+        target = named_target(MULTILABEL, (x[:, :2] > 0).astype(float), ["lift", "garden"])
+        estimator = SGFClassifier(max_epochs=15, random_state=0)
+    else:
+        values = np.exp(x[:, :1]) if request.param == "number" else x[:, :2] * [1, 1000]
+        names = ["price", "size"][: values.shape[1]]
+        target = named_target(REGRESSION, values, names)
+        estimator = SGFRegressor(max_epochs=15, random_state=0)
+    return train_fit(plan_fit(Source(graph), 0, target=target), estimator, baselines=False)
+
+
+def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_values: Fit) -> None:
+    fit = fit_of_values
+    (table,) = vertices_section(fit, make_worklists(fit))["tables"]
+    vertices, columns, _ = most_missed(fit)
+    assert len(table["whys"]) == MOST_EXPLAINED
+    for v, column, row, why in zip(vertices, columns, table["rows"], table["whys"], strict=False):
+        found, name = why["explanation"], fit.names[column]
+        assert found.vertex == row[0] == str(v)
+        if fit.task is MULTILABEL:
+            assert {found.predicted, found.against} == {name, f"not {name}"}
+            continue
+        assert (found.unit, found.against) == (name, "")
+        assert found.score == pytest.approx(fit.outputs[v, column], rel=1e-3)
+        assert found.predicted == f"{name} {row[-2]}"
+        if len(fit.names) > 1:
+            assert row[2] == name
+        for contributor in found.contributors:
+            assert contributor.label == number(fit.plan.truth[int(contributor.vertex), column])
+    if len(fit.names) > 1 and fit.task is REGRESSION:
+        # In deviations, so that the number with the larger unit does not decide alone.
+        assert set(columns.tolist()) == {0, 1}
+
+
+def test_huge_graph_is_not_explained_on_its_page(fit: Fit) -> None:
+    wide = np.broadcast_to(np.float32(0), (80, 2_000_000))
+    huge = dataclasses.replace(fit.graph, features=wide)
+    plan = dataclasses.replace(fit.plan, graph=huge)
+    lists = make_worklists(dataclasses.replace(fit, plan=plan))
+    assert [one.explanations for one in lists] == [(), (), ()]
