@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from graphfilter.util.machine import prepare_threads, usable_cores, worker_environment
+from graphfilter.util.machine import prepare_threads, usable_cores
 
 prepare_threads()
 
@@ -32,6 +32,7 @@ from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system
 from graphfilter.systems.pipeline import train_system
 from graphfilter.training import Callback, Progress
+from graphfilter_research.bench.processes import worker_environment
 from harness import (
     Record,
     Tick,

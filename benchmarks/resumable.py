@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from graphfilter.util.errors import GraphFilterError
-from graphfilter.util.machine import worker_environment
-from graphfilter.util.records import append_lines, read_lines
+from graphfilter_research.bench.processes import worker_environment
+from graphfilter_research.lines import append_lines, read_lines
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -32,12 +32,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 import typer.main
+from filelock import FileLock
 from hypothesis import settings
 from tests.documentation import NEEDED, build_site
 
 from graphfilter.cli import main
 from graphfilter.data.graph import Graph
-from graphfilter.util.files import lock
 
 # A test never fails for being slow, and draws the same examples every time; make fuzz looks for
 # new ones.
@@ -200,8 +200,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
     folder = shared / name
-    with (shared / f"{name}.lock").open("w") as file:
-        lock(file.fileno(), wait=True)
+    with FileLock(shared / f"{name}.lock"):
         if not folder.exists():
             make(folder)
     return folder

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from graphfilter.util.devices import pick_device
+from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.matrix import BenchProgress, run_matrix
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import RecordFile

@@ -30,7 +30,6 @@ from graphfilter.operators.kernels.torch_kernel import TorchKernel
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.systems import Prepared
-from graphfilter.util.machine import Caches
 
 pytestmark = pytest.mark.gpu
 
@@ -253,8 +252,7 @@ def test_bits_of_a_walk_depend_neither_on_threads_nor_on_how_many_columns_walk_t
     assert kernel.chunks[0] > 3
     for threads, last in ((1, 2**25), (2, 2**25), (3, 2**25), (3, 0)):
         monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications, n=threads: n)
-        caches = Caches(own=2**20, last=last)
-        monkeypatch.setattr(native_kernel, "processor_caches", lambda c=caches: c)
+        monkeypatch.setattr(native_kernel, "LAST_CACHE", last)
         for block in (groups * width + 15, 48, 16):
             monkeypatch.setattr(
                 native_kernel, "block_width", lambda *sizes, at=block: at // 16 * 16
@@ -272,8 +270,7 @@ def test_threads_walk_with_columns_of_their_own_where_a_cache_holds_them(monkeyp
     monkeypatch.setattr(native_kernel, "threads_worth", lambda multiplications: 2)
     kernel = NativeKernel(matrix_of("adjacency", star_and_ring(200)), torch.float32)
     for last, division in ((2**25, (32, 2, 2)), (2**10, (64, 2, 1))):
-        caches = Caches(own=2**20, last=last)
-        monkeypatch.setattr(native_kernel, "processor_caches", lambda c=caches: c)
+        monkeypatch.setattr(native_kernel, "LAST_CACHE", last)
         assert kernel._division(64, 16, 4) == division
         assert kernel._division(16, 16, 4) == (16, 2, 1), "one block is not divided"
         assert kernel._division(64, 1, 4) == (64, 2, 1), "few terms"
@@ -289,8 +286,6 @@ def test_compiled_walk_is_not_cut_where_rows_are_gathered_from_nearby() -> None:
 
 
 def test_columns_walk_in_blocks_where_a_cache_holds_those_and_not_all(monkeypatch) -> None:
-    caches = Caches(own=2**20, last=2**25)
-    monkeypatch.setattr(native_kernel, "processor_caches", lambda: caches)
     assert block_width(2_000, 40_000, 64, 16) == 64, "all fit a core's own cache"
     assert block_width(20_000, 400_000, 64, 16) == 32
     assert block_width(20_000, 110_000, 64, 16) == 32

@@ -194,7 +194,7 @@ def test_describe_knows_aliases_and_suggests_the_nearest_name():
     assert registry.describe("amazon_photo").name == "photo"
     with pytest.raises(ConfigError, match="did you mean 'cora'"):
         registry.load_dataset("coar")
-    assert registry.dataset_names() == sorted(catalogue.DATASETS)
+    assert registry.dataset_names() == sorted([*catalogue.DATASETS, *registry.MADE])
 
 
 def test_catalogue_names_and_aliases_are_unique():

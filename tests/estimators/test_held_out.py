@@ -14,9 +14,13 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import combine
 from graphfilter.splits import N_FOLDS, NO_FOLD, Split
-from graphfilter.util.arrays import read_tensors, write_tensors
 from graphfilter.util.errors import ModelFileError
-from graphfilter.util.records import read_checked_json, write_checked_json
+from graphfilter.util.records import (
+    read_checked_json,
+    read_tensors,
+    write_checked_json,
+    write_tensors,
+)
 
 PLAIN = make_csbm(80, mean_degree=8, n_features=5, frequency=0.3, seed=2)
 GRAPH = PLAIN.replace(vertex_names=tuple(f"v{i}" for i in range(80)))

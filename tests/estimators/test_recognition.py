@@ -21,9 +21,13 @@ from graphfilter.estimators.members import KNOWN_SHARES
 from graphfilter.estimators.recognition import NO_IDS, KnownVertices, hash_ids
 from graphfilter.models.views import FeatureScaler
 from graphfilter.systems import committee
-from graphfilter.util.arrays import read_tensors, write_tensors
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError, ModelFileError
-from graphfilter.util.records import read_checked_json, write_checked_json
+from graphfilter.util.records import (
+    read_checked_json,
+    read_tensors,
+    write_checked_json,
+    write_tensors,
+)
 
 PLAIN = make_csbm(80, mean_degree=8, n_features=5, frequency=0.3, seed=2)
 NAMES = tuple(f"v{i}" for i in range(80))

@@ -19,9 +19,13 @@ from graphfilter.filters import PowerFilterConfig
 from graphfilter.filters.base import _config_of, read_config
 from graphfilter.models import FilterNetworkConfig
 from graphfilter.systems import SYSTEMS, committees
-from graphfilter.util.arrays import read_tensors, write_tensors
 from graphfilter.util.errors import ModelFileError
-from graphfilter.util.records import read_checked_json, write_checked_json
+from graphfilter.util.records import (
+    read_checked_json,
+    read_tensors,
+    write_checked_json,
+    write_tensors,
+)
 
 FILES = ("config.json", "model.safetensors")
 

@@ -14,8 +14,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from graphfilter.util.arrays import read_tensors, write_tensors
-from graphfilter.util.records import CHECKSUM, read_checked_json, write_checked_json
+from graphfilter.util.records import (
+    CHECKSUM,
+    read_checked_json,
+    read_tensors,
+    write_checked_json,
+    write_tensors,
+)
 
 # Numbers and words that parsers have stumbled over, whatever the format.
 TOKENS = (

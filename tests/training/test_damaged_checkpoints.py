@@ -19,8 +19,8 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
-from graphfilter.util.arrays import read_tensors
 from graphfilter.util.errors import ModelFileError
+from graphfilter.util.records import read_tensors
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 OPERATOR = augmented_adjacency(GRAPH)

@@ -27,8 +27,8 @@ from graphfilter.training import (
     train,
 )
 from graphfilter.training.run import FitResult, Run, keep_best
-from graphfilter.util.arrays import write_tensors
 from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.util.records import write_tensors
 
 QUICK = TrainConfig(max_epochs=30)
 

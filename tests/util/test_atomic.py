@@ -20,10 +20,10 @@ import torch
 
 from graphfilter.data import make_karate, write_tables
 from graphfilter.data.npz import write_npz
-from graphfilter.util.arrays import write_tensors
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.files import TEMPORARY, atomic_file
-from graphfilter.util.records import append_lines, write_json
+from graphfilter.util.records import write_json, write_tensors
+from graphfilter_research.lines import append_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 
@@ -182,7 +182,7 @@ def test_full_disk_is_one_error_and_keeps_the_old_file(
 KILLED = """
 import sys, time
 from pathlib import Path
-from graphfilter.util import atomic_file
+from graphfilter.util.files import atomic_file
 with atomic_file(sys.argv[1]) as temporary:
     temporary.write_text("half")
     print("ready", flush=True)

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from graphfilter.util.devices import capturing, device_title, pick_device
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.machine import capturing, device_title, pick_device
 
 
 @pytest.fixture(params=[0, 2])

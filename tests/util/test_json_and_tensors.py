@@ -16,15 +16,16 @@ import pytest
 import torch
 from hypothesis import example, given, strategies as st
 
-from graphfilter.util.arrays import read_tensors, write_tensors
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.files import atomic_file
 from graphfilter.util.records import (
     MOST_BYTES,
     read_checked_json,
     read_json,
+    read_tensors,
     write_checked_json,
     write_json,
+    write_tensors,
 )
 
 

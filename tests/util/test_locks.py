@@ -18,8 +18,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there"
 
 HOLD = """
 import sys, time
-from graphfilter import storage
-with getattr(storage, sys.argv[1])(*sys.argv[2:]) as given:
+from graphfilter.util import files
+with getattr(files, sys.argv[1])(*sys.argv[2:]) as given:
     print(given, flush=True)
     time.sleep(600)
 """
@@ -32,7 +32,9 @@ def held_by_another(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process, process.stdout.readline().strip()
+            line = process.stdout.readline().strip()
+            assert line
+            yield process, line
         finally:
             process.kill()
 

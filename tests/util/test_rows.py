@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graphfilter.util import records as module
 from graphfilter.util.records import RowsFile
 
 
@@ -31,9 +30,7 @@ def test_rows_are_read_as_an_array_is(
         np.testing.assert_array_equal(rows[part], expected[part])
     if len(expected):
         some = rng.integers(len(expected), size=12)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_AT_ONCE", 4)
-            np.testing.assert_array_equal(rows[some], expected[some])
+        np.testing.assert_array_equal(rows[some], expected[some])
 
 
 def test_rows_of_another_width_are_refused(tmp_path: Path) -> None:

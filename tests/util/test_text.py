@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfilter.util.arrays import check_text, load_arrays
 from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.files import check_text, load_arrays
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

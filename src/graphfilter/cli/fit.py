@@ -91,7 +91,7 @@ def run_fit(
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.layout import checkpoints
     from graphfilter.training import Callback
-    from graphfilter.util.devices import pick_device
+    from graphfilter.util.machine import pick_device
 
     quiet = given.quiet
     costs = plan_dry_run(plan, estimator)

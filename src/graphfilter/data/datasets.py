@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from graphfilter.data import makers
 from graphfilter.data.graph import Graph
-from graphfilter.util.arrays import AnyPath
 from graphfilter.util.errors import check_name
+from graphfilter.util.files import AnyPath
 from graphfilter.util.plugins import DATASETS, load_plug_ins
 
 Counts = tuple[int, int, int, int]

@@ -30,9 +30,17 @@ import numpy as np
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import read_npz
 from graphfilter.tables.roles import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
-from graphfilter.util.arrays import PARSE_ERRORS, AnyPath, check_text, reading
 from graphfilter.util.errors import DataFileError, GraphError, check_name
-from graphfilter.util.files import VERTEX_BYTES, Budget, atomic_file, make_folder
+from graphfilter.util.files import (
+    PARSE_ERRORS,
+    VERTEX_BYTES,
+    AnyPath,
+    Budget,
+    atomic_file,
+    check_text,
+    make_folder,
+    reading,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -39,9 +39,17 @@ from graphfilter.data.edges import check_weights
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.columns import Features
-from graphfilter.util.arrays import AnyPath, check_text, load_arrays, open_archive, reading
 from graphfilter.util.errors import GraphError
-from graphfilter.util.files import VERTEX_BYTES, Budget, atomic_file
+from graphfilter.util.files import (
+    VERTEX_BYTES,
+    AnyPath,
+    Budget,
+    atomic_file,
+    check_text,
+    load_arrays,
+    open_archive,
+    reading,
+)
 from graphfilter.util.words import count, listed_names
 
 # A sparse matrix may have this many columns whatever it holds, and so many per entry beyond.

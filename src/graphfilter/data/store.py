@@ -36,7 +36,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
-from graphfilter.util.arrays import check_text
 from graphfilter.util.errors import (
     ConfigError,
     DataFileError,
@@ -44,7 +43,7 @@ from graphfilter.util.errors import (
     GraphFilterError,
     ModelFileError,
 )
-from graphfilter.util.files import LOCK_FILE, atomic_file, files_in, locked, make_folder
+from graphfilter.util.files import LOCK_FILE, atomic_file, check_text, files_in, locked, make_folder
 from graphfilter.util.machine import blocks
 from graphfilter.util.records import convert, read_checked_json, write_checked_json
 from graphfilter.version import __version__

@@ -29,8 +29,8 @@ from graphfilter.estimators.state import EstimatorState
 from graphfilter.models.views import Known
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError
+from graphfilter.util.machine import pick_device
 
 # The id of every vertex.
 Ids = Sequence[Any] | None

@@ -48,9 +48,8 @@ from graphfilter.models.views import VIEWS, fix_view
 from graphfilter.operators import Operator, to_tensor
 from graphfilter.systems import Prepared, System
 from graphfilter.tables.columns import Features
-from graphfilter.util.devices import own_torch_state
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import blocks
+from graphfilter.util.machine import blocks, own_torch_state
 from graphfilter.util.words import count, listed, number, signed
 
 # The vertex itself, its neighbours, theirs, one step more, and all that is farther away.

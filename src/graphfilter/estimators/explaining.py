@@ -21,8 +21,8 @@ from graphfilter.estimators.explained import (
 from graphfilter.estimators.members import FittedMember, held_factor
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
-from graphfilter.util.devices import own_torch_state
 from graphfilter.util.errors import GraphError, check_count
+from graphfilter.util.machine import own_torch_state
 
 # Among more names, finding the nearest takes too long.
 _MOST_NAMES = 20_000

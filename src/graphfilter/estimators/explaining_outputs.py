@@ -17,8 +17,8 @@ from graphfilter.estimators.members import FittedMember, held_factor
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import TargetScale
-from graphfilter.util.devices import own_torch_state
 from graphfilter.util.errors import check_count, check_name
+from graphfilter.util.machine import own_torch_state
 from graphfilter.util.words import number
 
 

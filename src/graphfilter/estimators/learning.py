@@ -16,8 +16,8 @@ from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.training import Callback, TargetScale, Task
 from graphfilter.training.scores import is_rare
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_share
+from graphfilter.util.machine import pick_device
 
 
 @dataclass(frozen=True, eq=False)

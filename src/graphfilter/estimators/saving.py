@@ -34,10 +34,15 @@ from graphfilter.operators.channels import without_edges
 from graphfilter.systems import System
 from graphfilter.systems.committee import Committee
 from graphfilter.training import REGRESSION, TASKS
-from graphfilter.util.arrays import read_tensors, tensors_under, write_tensors
 from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.util.files import make_folder
-from graphfilter.util.records import read_checked_json, write_checked_json
+from graphfilter.util.records import (
+    read_checked_json,
+    read_tensors,
+    tensors_under,
+    write_checked_json,
+    write_tensors,
+)
 from graphfilter.version import __version__
 
 E = TypeVar("E", bound=EstimatorState)

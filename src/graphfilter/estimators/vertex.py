@@ -27,8 +27,8 @@ from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.machine import pick_device
 
 
 class VertexEstimator(LearningEstimator):

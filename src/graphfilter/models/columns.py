@@ -34,7 +34,7 @@ from graphfilter.models.layers import (
 )
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis, apply_polynomial
-from graphfilter.util.machine import gpu_memory, memory_of_process
+from graphfilter.util.machine import memory_of_process
 
 # Peak memory of a hidden column in a training step, per vertex, in float32: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32
@@ -76,7 +76,9 @@ def column_blocks(network: Divisible, n_runs: int, operator: Operator, x: Input)
     of_column = BYTES_PER_ENTRY * operator.dtype.itemsize // 4 * max(operator.n, 1) * n_runs
     cuda = operator.device.type == "cuda"
     step = columns_at_once(
-        gpu_memory(operator.device.index) if cuda else memory_of_process(),
+        torch.cuda.get_device_properties(operator.device).total_memory
+        if cuda
+        else memory_of_process(),
         of_column,
         operator.n,
         operator.kernel.matrix.n_entries,

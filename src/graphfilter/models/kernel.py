@@ -24,9 +24,8 @@ from graphfilter.models.forest import NEVER, Fitted, Weight
 from graphfilter.models.layers import Draws, Input, too_many_to_compare
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
-from graphfilter.util.devices import capturing
 from graphfilter.util.errors import ModelFileError
-from graphfilter.util.machine import blocks
+from graphfilter.util.machine import blocks, capturing
 
 Array = NDArray[np.float64]
 CPU = torch.device("cpu")

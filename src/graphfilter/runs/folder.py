@@ -47,9 +47,9 @@ from graphfilter.runs.tables import (
 )
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
-from graphfilter.util.arrays import check_text, write_tensors
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.records import sha256_of, write_json
+from graphfilter.util.files import check_text
+from graphfilter.util.records import sha256_of, write_json, write_tensors
 from graphfilter.util.words import say_bytes
 from graphfilter.version import __version__
 

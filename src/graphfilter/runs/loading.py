@@ -25,12 +25,12 @@ from graphfilter.runs.tables import excel_text, id_blocks
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.training.thresholds import Decision
-from graphfilter.util.arrays import read_tensors
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.util.records import (
     changed_file,
     convert,
     read_checked_json,
+    read_tensors,
     sha256_of,
     write_checked_json,
 )

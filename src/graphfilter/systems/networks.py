@@ -40,9 +40,8 @@ from graphfilter.training import REGRESSION, Callback, FitResult, Run, runs_in_a
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.loop import Training, TrainRequest, multiplications
 from graphfilter.training.run import ASKED
-from graphfilter.util.devices import own_torch_state
 from graphfilter.util.files import scratch_folder
-from graphfilter.util.machine import blocks, threads_for
+from graphfilter.util.machine import blocks, own_torch_state, threads_for
 from graphfilter.util.records import RowsFile
 
 # Vertices whose logits become answers at a time, and columns that are filtered at a time.

@@ -15,7 +15,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -43,9 +43,8 @@ from graphfilter.systems.pooling import (
 from graphfilter.systems.system import System
 from graphfilter.training import REGRESSION, Callback, Progress, Task
 from graphfilter.training.run import ASKED, SUPERFLUOUS
-from graphfilter.util.devices import own_torch_state
 from graphfilter.util.errors import ConfigError, GraphFilterError
-from graphfilter.util.machine import meanwhile, share_of_threads, thread_limit
+from graphfilter.util.machine import own_torch_state, share_of_threads, thread_limit
 
 # That a network trains, on the whole: for guesses of the time that is left.
 USUAL_EPOCHS = 100
@@ -375,16 +374,15 @@ class _Training:
 
         # What is set for the whole process here is not set back by one thread under the other.
         with warnings.catch_warnings(), own_torch_state(gradients=True):
-            fitted = meanwhile([partial(fit, number) for number in self._beside], at_once)
+            pool = ThreadPoolExecutor(at_once)
+            fitted = [pool.submit(fit, number) for number in self._beside]
             try:
                 found = self._of_each(train)
                 for number, future in zip(self._beside, fitted, strict=True):
                     found[number] = future.result()
             finally:
-                for future in fitted:
-                    future.cancel()
                 # After an interrupt too: nothing may compute on behind whoever caught it.
-                wait(fitted)
+                pool.shutdown(cancel_futures=True)
         return found
 
     def _of_each(self, work: Callable[[int], Standings]) -> list[Standings]:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.tables.source import HeldTable
 from graphfilter.tables.text_files import TextOptions
-from graphfilter.util.arrays import PARSE_ERRORS, reading
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.files import EDGE_BYTES, Budget
+from graphfilter.util.files import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:

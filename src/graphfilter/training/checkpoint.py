@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from graphfilter.training.run import CALLED_OFF, Run
-from graphfilter.util.arrays import read_tensors, tensors_under, write_tensors
 from graphfilter.util.errors import ModelFileError
+from graphfilter.util.records import read_tensors, tensors_under, write_tensors
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _COPIES = ("model", "best")

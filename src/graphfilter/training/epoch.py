@@ -19,7 +19,7 @@ from graphfilter.models import HopNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.training.run import Batches, Run, keep_best
 from graphfilter.training.vertices import Vertices
-from graphfilter.util.devices import capturing
+from graphfilter.util.machine import capturing
 
 
 class BatchEpoch:

@@ -28,7 +28,7 @@ from graphfilter.training.optimizer import TrainConfig, make_optimizer
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.tasks import CLASSIFICATION, Task
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.machine import Pace, compiled_threads, keep_freed_memory, threads_for
+from graphfilter.util.machine import Pace, compiled_threads, threads_for
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
@@ -232,8 +232,6 @@ class Training:
     def __init__(self, request: TrainRequest, callback: Callback = SILENT) -> None:
         request.check()
         operator = request.operator
-        if operator.device.type == "cpu":
-            keep_freed_memory()
         self.request, self.config = request, request.config
         self._callback = callback
         self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)

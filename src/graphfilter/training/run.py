@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from graphfilter.models import HopNetwork, Network
 from graphfilter.splits import Split
 from graphfilter.training.tasks import CLASSIFICATION, Task
-from graphfilter.util.arrays import tensors_under
+from graphfilter.util.records import tensors_under
 
 # Training vertices that lie next to each other and are read together.
 SEGMENT = 1024

@@ -1,33 +1,229 @@
-"""How much memory a file may ask for: in proportion to its size, so that none is a bomb.
+"""Files on disk: written atomically, locked, and read without running code or filling the memory.
+
+Every file of the package is written by :func:`atomic_file`: to a temporary file beside the target,
+which is then renamed over it.
 
 A few bytes can describe gigabytes: a compressed run of zeros, a matrix said to have 3·10⁸ rows.
 Every reader therefore counts what it is about to make against a :class:`Budget`, *before* making
 it. Genuine files unpack to some ten times their size, so the limit is far above them; it can be
 raised with the environment variable ``GRAPHFILTER_MAX_BYTES``.
-
-Locks that the system releases when their process ends, however it ends.
-
-The one way files are written: to a file next to the target, then renamed over it.
-
-Whether a file or a folder may be written to: checked before any work.
-
-Folders for files that are not needed afterwards.
 """
 
 from __future__ import annotations
 
 import errno
+import lzma
+import math
 import os
 import secrets
 import shutil
 import stat
+import struct
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+import tokenize
+import warnings
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from os import PathLike
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from graphfilter.util.errors import ConfigError, DataFileError
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError, GraphFilterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+AnyPath = str | PathLike[str]
+
+# Names of temporary files start with this, so that those of killed processes are recognised.
+TEMPORARY = ".graphfilter-tmp-"
+# Locks, temporary files of a killed process, a run under way: not the user's.
+OWN = ".graphfilter-"
+LOCK_FILE = f"{OWN}lock"
+
+
+@contextmanager
+def atomic_file(path: AnyPath) -> Generator[Path]:
+    """Yield a temporary path next to ``path`` that replaces it atomically when the block ends.
+
+    On any error the temporary file is removed and ``path`` is as it was. A link is followed: the
+    file that it points to is replaced. What cannot be written is a :class:`DataFileError`.
+    """
+    from filelock import FileLock
+
+    target = check_target(path)
+    # The suffix stays: writers choose the format by it.
+    name = f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}{target.suffix}"
+    temporary = target.with_name(name)
+    try:
+        with ExitStack() as stack:
+            present = list(target.parent.iterdir())
+            if sys.platform != "win32":  # Locked files cannot be written there.
+                for left in (path for path in present if path.name.startswith(TEMPORARY)):
+                    _remove_unlocked(left, left)
+                stack.enter_context(FileLock(temporary))
+            stack.callback(temporary.unlink, missing_ok=True)
+            yield temporary
+            # The writer may have opened the file by its name: sync that one.
+            _sync(temporary)
+            temporary.replace(target)
+            _sync(target.parent)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _sync(path: Path) -> None:
+    """Make what was written to a file, or to the names in a folder, last through a power cut."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # Folders cannot be opened there.
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_unlocked(lock: Path, path: Path) -> None:
+    """Remove what a killed process has left: a file or folder whose lock nobody holds."""
+    from filelock import FileLock, Timeout
+
+    # What other users left cannot be opened, and is theirs.
+    with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def check_target(path: AnyPath) -> Path:
+    """Return the file that writing to ``path`` replaces; raise where it is not a regular file."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise unwritable(path, error) from None
+    if not stat.S_ISREG(mode):
+        kinds = {
+            stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+            stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+        }  # fmt: skip
+        kind = kinds.get(stat.S_IFMT(mode), "something else")
+        problem = f"must be a regular file to be written to; it is {kind}."
+        raise DataFileError(path, f"{problem} Move it, or give another name.")
+    return target
+
+
+def unwritable(path: AnyPath, error: OSError) -> DataFileError:
+    """Return the error of a file that the system did not let us write."""
+    reason = os.strerror(error.errno) if error.errno else error
+    if error.errno == errno.ENOENT:
+        remedy = "Give a folder that exists."
+    elif error.errno in (errno.EMFILE, errno.ENFILE):
+        remedy = "Raise the limit of open files (ulimit -n); the earlier file is unchanged."
+    elif error.errno in (errno.EEXIST, errno.ENOTDIR):
+        remedy = "Give the name of a folder."
+    else:
+        remedy = "Free some space, or give another folder; the earlier file is unchanged."
+    return DataFileError(path, f"cannot be written: {reason}. {remedy}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are not there yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+
+
+def check_file(path: Path, *, overwrite: bool) -> None:
+    """Raise where a file is in the way, or no folder is there to write it to."""
+    check_target(path)
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
+
+
+def files_in(folder: Path, *written: str) -> set[str]:
+    """Return the names of what a user has in a folder, if it is there; raise where it is a file.
+
+    Raise too where something else than a file has a name that is to be written there (patterns).
+    """
+    if not folder.exists():
+        return set()
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
+    for path in (path for name in (*written, LOCK_FILE) for path in folder.glob(name)):
+        check_target(path)
+    return {path.name for path in folder.iterdir() if not path.name.startswith(OWN)}
+
+
+@contextmanager
+def locked(path: AnyPath, busy: str) -> Generator[None]:
+    """Hold a lock file for the length of the block; raise ``busy`` where another process does.
+
+    The file goes when the block ends. A killed process leaves it behind, unlocked: the next one
+    takes it over.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ConfigError(busy) from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            Path(path).unlink()
+        lock.release()
+
+
+def in_use(path: Path) -> bool:
+    """Return whether another process holds a lock file."""
+    from filelock import FileLock, Timeout
+
+    if not path.is_file():
+        return False
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+@contextmanager
+def scratch_folder(prefix: str, place: Path | None = None) -> Generator[Path]:
+    """Yield a new folder that is removed with everything in it when the block ends.
+
+    It lies in ``place``, or where temporary files do. A killed process cannot remove its own: the
+    next one that asks for the same prefix does. The lock in each folder, which ends with its
+    process, tells which are in use.
+    """
+    from filelock import FileLock
+
+    place = Path(tempfile.gettempdir()) if place is None else place
+    for left in place.glob(f"{prefix}*/.lock"):
+        _remove_unlocked(left, left.parent)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    except OSError as error:
+        raise unwritable(place, error) from None
+    lock = FileLock(folder / ".lock", thread_local=False)
+    lock.acquire()
+    try:
+        yield folder
+    finally:
+        lock.release()
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 VARIABLE = "GRAPHFILTER_MAX_BYTES"
 # Any file may ask for this much, and a large one for so much per byte of it.
@@ -54,13 +250,16 @@ class Budget:
     1000000001000 or more.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self._path = path
         try:
             self._size = Path(path).stat().st_size
         except OSError:
             self._size = 0  # the reader itself says what is wrong with the file
-        self.limit = max(_least(), BYTES_PER_BYTE * self._size)
+        least = os.environ.get(VARIABLE, "").strip() or str(SMALL_BYTES)
+        if not (least.isascii() and least.isdigit()):
+            raise ConfigError(f"{VARIABLE} must be a whole number of bytes; got {least[:40]!r}.")
+        self.limit = max(int(least), BYTES_PER_BYTE * self._size)
         self._spent = 0
 
     def spend(self, n_bytes: int, what: str) -> None:
@@ -75,271 +274,130 @@ class Budget:
             )
 
 
-def _least() -> int:
-    told = os.environ.get(VARIABLE, "").strip()
-    if not told:
-        return SMALL_BYTES
-    if not (told.isascii() and told.isdigit()):
-        raise ConfigError(f"{VARIABLE} must be a whole number of bytes; got {told[:40]!r}.")
-    return int(told)
-
-
-try:
-    import fcntl
-except ImportError:  # Not a POSIX system: nothing is locked.
-    fcntl = None
+# What numpy, zipfile and the decompressors raise on bytes that are not what they claim to be.
+PARSE_ERRORS: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError,
+    ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SyntaxError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 @contextmanager
-def locked(path: str | os.PathLike[str], busy: str) -> Generator[None]:
-    """Hold a lock file for the length of the block; raise ``busy`` where another process does.
+def reading(
+    path: AnyPath, remedy: str, errors: tuple[type[Exception], ...] = ()
+) -> Generator[None]:
+    """Turn what goes wrong inside into a :class:`DataFileError` that starts with ``path``.
 
-    The file goes when the block ends. A killed process leaves it behind, unlocked: the next one
-    takes it over.
+    ``errors`` are the exceptions with which the parser at work says *not my format*.
     """
-    path = Path(path)
-    while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            if lock(descriptor) is False:
-                raise ConfigError(busy)
-            # Whoever held it before may have removed it since it was opened.
-            if not still_names(path, descriptor):
-                continue
-            try:
-                yield
-            finally:
-                with suppress(FileNotFoundError):
-                    path.unlink()
-            return
-        finally:
-            os.close(descriptor)
-
-
-def in_use(path: str | os.PathLike[str]) -> bool:
-    """Return whether another process holds a lock file."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
-    except (FileNotFoundError, IsADirectoryError):
-        return False
-    try:
-        return lock(descriptor) is False
-    finally:
-        os.close(descriptor)
-
-
-def lock(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Lock an open file against other processes; return whether it was acquired.
-
-    None says that nothing can be locked: the system or the file system has no locks.
-    """
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
-            raise
-        return None
-    return True
-
-
-def still_names(path: Path, descriptor: int) -> bool:
-    """Return whether a path is still that of an open file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        yield
+    except DataFileError:
+        raise
+    except GraphFilterError as error:
+        raise DataFileError(path, str(error)) from error
     except FileNotFoundError:
-        return False
+        raise DataFileError(path, f"there is no such file. {remedy}") from None
+    except errors as error:
+        problem = str(error).strip().split("\n")[0][:200] or type(error).__name__
+        raise DataFileError(path, f"cannot be read: {problem}. {remedy}") from error
+    except OSError as error:
+        raise DataFileError(path, f"cannot be read: {error.strerror or error}. {remedy}") from error
+    except MemoryError:
+        problem = "its content does not fit in memory"
+        raise DataFileError(path, f"{problem}. {remedy}") from None
 
 
-# Names of temporary files start with this, so that those of killed processes are recognised.
-TEMPORARY = ".graphfilter-tmp-"
+def load_arrays(
+    path: AnyPath, required: Sequence[str], optional: Sequence[str] = (), *, remedy: str
+) -> dict[str, NDArray[Any]]:
+    """Read these arrays of an npz file; nothing in it can run code.
+
+    Raises
+    ------
+    DataFileError
+        No such file, not an npz file, a required array is missing, or one is damaged or pickled,
+        or unpacks to more memory than such a file may ask for.
+    """
+    with open_archive(path, remedy) as archive:
+        names = {name[: -len(".npy")] for name in archive.namelist() if name.endswith(".npy")}
+        if missing := [key for key in required if key not in names]:
+            held = ", ".join(map(repr, sorted(names)[:12])) or "nothing"
+            problem = f"must hold {', '.join(map(repr, missing))}; it holds {held[:200]}"
+            raise DataFileError(path, f"{problem}. {remedy}")
+        budget = Budget(path)
+        wanted = [key for key in (*required, *optional) if key in names]
+        return {key: _read_array(archive, key, budget) for key in wanted}
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Generator[Path]:
-    """Yield a temporary path next to ``path`` that replaces it atomically when the block ends.
+def open_archive(path: AnyPath, remedy: str) -> Generator[zipfile.ZipFile]:
+    """Open a zip file as numpy writes it; what goes wrong inside is an error about ``path``."""
+    with reading(path, remedy, PARSE_ERRORS), Path(path).open("rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise DataFileError(path, f"must be an npz file; it is not, or it is cut off. {remedy}")
+        stream.seek(0)
+        with warnings.catch_warnings(), zipfile.ZipFile(stream) as archive:
+            # numpy and zipfile warn on odd headers before they accept or refuse them.
+            warnings.simplefilter("ignore")
+            yield archive
 
-    On any error the temporary file is removed and ``path`` is as it was. A link is followed: the
-    file that it points to is replaced. What cannot be written is a :class:`DataFileError`.
-    """
-    target = check_target(path)
+
+def open_member(archive: zipfile.ZipFile, key: str) -> IO[bytes]:
+    """Open ``key.npy``; reading it gives no more bytes than the archive says it has."""
+    info = archive.getinfo(f"{key}.npy")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise GraphError(f"{key!r} must be stored or deflated; it is compressed in another way.")
+    return archive.open(info)
+
+
+def read_array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether in Fortran order, and type of the array of an ``.npy`` file."""
+    from numpy.lib import format
+
+    version = format.read_magic(stream)
+    first = version == (1, 0)
+    read = format.read_array_header_1_0 if first else format.read_array_header_2_0
     try:
-        sweep(target.parent)
-        temporary, descriptor = _create(target)
-        try:
-            yield temporary
-            # The writer may have opened the file by its name: sync that one.
-            _sync(temporary)
-            temporary.replace(target)
-            _sync(target.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
-            if descriptor is not None:
-                os.close(descriptor)
-    except OSError as error:
-        raise unwritable(path, error) from None
+        return read(stream)
+    except SystemError:
+        # From the tokenizer of Python 3.12, on null bytes.
+        raise ValueError("the header of an array is damaged") from None
 
 
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file that writing to ``path`` replaces; raise where it is not a regular file."""
-    target = Path(os.path.realpath(path))
+def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[Any]:
+    """Read one array, after what it would take has been counted."""
+    import numpy as np
+
+    with open_member(archive, key) as member:
+        shape, _, dtype = read_array_header(member)
+    if dtype.hasobject or dtype.kind not in "biufUS":
+        raise GraphError(f"{key!r} must hold numbers or text, no pickles; got {dtype}.")
+    if not all(0 <= n < 1 << 48 for n in shape):
+        raise GraphError(f"{key!r} must have a shape of whole numbers; got {shape}.")
+    # What an entry takes at the peak: converted, sorted, or made a Python string.
+    per_entry = {"b": 1, "f": 2 * max(dtype.itemsize, 4), "U": 2 * dtype.itemsize + 64}
+    per_entry["S"] = per_entry["U"]
+    n_bytes = math.prod(shape) * per_entry.get(dtype.kind, 16)
+    budget.spend(n_bytes, f"{key!r} has the shape {shape}")
+    with open_member(archive, key) as member:
+        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):
+            raise GraphError(f"{key!r} must be as long as its shape says; it is longer.")
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        signs = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
+        if signs.max() > sys.maxunicode:
+            # numpy would make text of it that Python can neither show nor read.
+            raise GraphError(f"{key!r} must be valid text; got characters outside Unicode.")
+    return array
+
+
+def check_text(names: Iterable[Any], what: str) -> None:
+    """Require names that can be written: text without lone surrogates."""
     try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return target
-    except OSError as error:
-        raise unwritable(path, error) from None
-    if not stat.S_ISREG(mode):
-        problem = f"must be a regular file to be written to; it is {_kind(mode)}."
-        raise DataFileError(path, f"{problem} Move it, or give another name.")
-    return target
-
-
-def unwritable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
-    """Return the error of a file that the system did not let us write."""
-    reason = os.strerror(error.errno) if error.errno else error
-    if error.errno == errno.ENOENT:
-        remedy = "Give a folder that exists."
-    elif error.errno in (errno.EMFILE, errno.ENFILE):
-        remedy = "Raise the limit of open files (ulimit -n); the earlier file is unchanged."
-    elif error.errno in (errno.EEXIST, errno.ENOTDIR):
-        remedy = "Give the name of a folder."
-    else:
-        remedy = "Free some space, or give another folder; the earlier file is unchanged."
-    return DataFileError(path, f"cannot be written: {reason}. {remedy}")
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they are not there yet."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-
-
-def sweep(folder: Path) -> None:
-    """Remove temporary files of processes that were killed: those that nobody holds locked."""
-    with os.scandir(folder) as entries:
-        found = [entry.path for entry in entries if entry.name.startswith(TEMPORARY)]
-    for name in found:
-        with suppress(OSError):
-            descriptor = os.open(name, os.O_RDWR)
-            try:
-                if lock(descriptor):
-                    Path(name).unlink()
-            finally:
-                os.close(descriptor)
-
-
-def _create(target: Path) -> tuple[Path, int | None]:
-    """Create a temporary file, locked until this process ends; None where there are no locks."""
-    while True:
-        # The suffix stays: writers choose the format by it.
-        path = target.with_name(f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}{target.suffix}")
-        # The mode is cut by the umask, as that of any new file is.
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-        if lock(descriptor, wait=True) is None:
-            os.close(descriptor)
-            return path, None
-        # Another process may have swept the file between its creation and its lock.
-        if still_names(path, descriptor):
-            return path, descriptor
-        os.close(descriptor)
-
-
-def _sync(path: Path) -> None:
-    """Make what was written to a file, or to the names in a folder, last through a power cut."""
-    if sys.platform == "win32" and path.is_dir():
-        return  # Folders cannot be opened there.
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _kind(mode: int) -> str:
-    kinds = {
-        stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-        stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
-    }  # fmt: skip
-    return kinds.get(stat.S_IFMT(mode), "something else")
-
-
-# Locks, temporary files of a killed process, a run under way: not the user's.
-OWN = ".graphfilter-"
-LOCK_FILE = f"{OWN}lock"
-
-
-def check_file(path: Path, *, overwrite: bool) -> None:
-    """Raise where a file is in the way, or no folder is there to write it to."""
-    check_target(path)
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists; pass `overwrite=True` to replace it, or another name.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path.parent}: there is no such folder to write {path.name} to.")
-
-
-def files_in(folder: Path, *written: str) -> set[str]:
-    """Return the names of what a user has in a folder, if it is there; raise where it is a file.
-
-    Raise too where something else than a file has a name that is to be written there (patterns).
-    """
-    if not folder.exists():
-        return set()
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: a file is in the way; give the name of a folder.")
-    for path in (path for name in (*written, LOCK_FILE) for path in folder.glob(name)):
-        check_target(path)
-    return {path.name for path in folder.iterdir() if not path.name.startswith(OWN)}
-
-
-_LOCK_FILE = ".lock"
-
-
-@contextmanager
-def scratch_folder(prefix: str, place: Path | None = None) -> Generator[Path]:
-    """Yield a new folder that is removed with everything in it when the block ends.
-
-    It lies in ``place``, or where temporary files do.
-
-    A killed process cannot remove its own: the next one that asks for the same prefix does. The
-    lock in each folder, which ends with its process, tells which are in use.
-    """
-    place = Path(tempfile.gettempdir()) if place is None else place
-    for left in place.glob(f"{prefix}*"):
-        _remove_unused(left)
-    folder, descriptor = _create_scratch(prefix, place)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _create_scratch(prefix: str, place: Path) -> tuple[Path, int]:
-    while True:
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-        except OSError as error:
-            raise unwritable(place, error) from None
-        descriptor = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR, 0o600)
-        lock(descriptor, wait=True)
-        # Another process may have removed the folder between its creation and its lock.
-        if still_names(folder / _LOCK_FILE, descriptor):
-            return folder, descriptor
-        os.close(descriptor)
-
-
-def _remove_unused(folder: Path) -> None:
-    # Folders of other users cannot be opened, and are theirs.
-    with suppress(OSError):
-        descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR)
-        try:
-            if lock(descriptor):
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(descriptor)
+        "".join(name for name in names if isinstance(name, str)).encode()
+    except UnicodeEncodeError as error:
+        got = repr(error.object[max(0, error.start - 10) : error.end + 10])
+        raise GraphError(
+            f"{what} must be valid text; got {got}, which cannot be written."
+        ) from None

@@ -9,9 +9,9 @@ from graphfilter.data.graph import Graph
 from graphfilter.data.npz import write_npz
 from graphfilter.models.views import SCALINGS
 from graphfilter.systems import System, get_system
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ConfigError, check_count, check_name
 from graphfilter.util.files import scratch_folder
+from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.averages import MARK, divide_name
 from graphfilter_research.bench.matrix import OnProgress, run_matrix
 from graphfilter_research.bench.pair import Pair

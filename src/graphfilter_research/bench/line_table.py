@@ -9,7 +9,7 @@ from typing import Any
 
 from graphfilter.report.tables import Block, Cell, Numbers, Row, Table
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.records import read_lines
+from graphfilter_research.lines import read_lines
 
 Line = dict[str, Any]
 

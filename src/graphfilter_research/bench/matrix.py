@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from graphfilter.util.records import one_writer
 from graphfilter_research.bench.pair import Epoch, Pair, Skipped, blank_records, run_pair
 from graphfilter_research.bench.processes import run_in_processes
 from graphfilter_research.bench.protocol import GraphLoader
 from graphfilter_research.bench.record import Record, RecordFile
+from graphfilter_research.lines import one_writer
 
 
 @dataclass(frozen=True)

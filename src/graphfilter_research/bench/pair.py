@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from graphfilter.data.graph import Graph
 from graphfilter.models import SideBySide
 from graphfilter.splits import Split
@@ -16,8 +18,8 @@ from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.pipeline import learned_filters, predict_untrained
 from graphfilter.training import Callback, Progress
 from graphfilter.training.scores import score_parts
-from graphfilter.util.devices import device_title, is_lost
 from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.machine import device_title
 from graphfilter_research.bench.averages import divide_name, train_average
 from graphfilter_research.bench.new_vertices import train_without
 from graphfilter_research.bench.protocol import NEW, GraphLoader, draw_split, split_index
@@ -210,6 +212,18 @@ def _run_new(
     assert graph.labels is not None
     # What members alone would say of the whole graph is another question.
     return _scored(record, split, outcome, graph.labels, with_members=False)
+
+
+def is_lost(device: str) -> bool:
+    """Return whether a GPU answers only with an error; free what a failed run held on it."""
+    if torch.device(device).type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.cuda.empty_cache()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _run_group(

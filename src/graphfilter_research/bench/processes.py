@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 
 import torch
 
-from graphfilter.util.machine import worker_environment
+from graphfilter.util.machine import THREADS_VARIABLE, WAITING
 from graphfilter_research.bench.pair import Epoch, LostDeviceError, Pair, Skipped, run_pair
 from graphfilter_research.bench.protocol import GraphLoader
 from graphfilter_research.bench.record import Record
@@ -96,6 +96,22 @@ def _send(connection: Connection, pair: Pair) -> None:
     """Hand a pair to a process; that it is gone is found when its answer is awaited."""
     with suppress(OSError):
         connection.send(pair)
+
+
+@contextmanager
+def worker_environment(threads: int) -> Generator[None]:
+    """Within, processes that are started get so many threads, which wait passively."""
+    set_here = {**WAITING, "OMP_NUM_THREADS": str(threads), THREADS_VARIABLE: str(threads)}
+    before = {name: os.environ.get(name) for name in set_here}
+    os.environ.update(set_here)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

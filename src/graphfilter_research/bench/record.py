@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import platform
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 
+import graphfilter
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.machine import content_hash
-from graphfilter.util.records import LinesFile, convert, matches, to_plain
+from graphfilter.util.records import convert, matches, to_plain
 from graphfilter.version import __version__
+from graphfilter_research.lines import LinesFile
 
 Scores = dict[str, dict[str, Any]]
+
+
+@cache
+def content_hash() -> str:
+    """Return a hash of the package's own code, the same wherever the same files are installed."""
+    root = Path(graphfilter.__file__).resolve().parent
+    digest = hashlib.sha256()
+    files = (path for kind in ("*.py", "*.c") for path in root.rglob(kind))
+    for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:16]
 
 
 def current_versions() -> dict[str, str]:

@@ -17,8 +17,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.systems import System, get_system
 from graphfilter.training import Callback, Progress
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_count
+from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.optuna_study import import_optuna, open_study, quiet
 from graphfilter_research.bench.protocol import check_split_rule, draw_split
 from graphfilter_research.bench.search_space import Setting, Tuning

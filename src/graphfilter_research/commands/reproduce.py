@@ -99,8 +99,8 @@ def reproduce(
 
 def _reproduce(how: ReproduceOptions, out: Path, target: str, quiet: bool) -> int:
     """Reproduce a target, or all; return how many runs, or targets of all, failed."""
-    from graphfilter.util.devices import pick_device
     from graphfilter.util.files import make_folder
+    from graphfilter.util.machine import pick_device
     from graphfilter_research.paper.options import Options
     from graphfilter_research.paper.reproduction_page import write_reproduction
     from graphfilter_research.paper.targets import TARGETS
@@ -140,7 +140,7 @@ def _one(
     target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
 ) -> tuple[Rendered, int]:
     """Run a target unless its records are given, write and print it; count failed runs."""
-    from graphfilter.util.records import pack_lines
+    from graphfilter_research.lines import pack_lines
     from graphfilter_research.paper.options import QUICK_EPOCHS, QUICK_RUNS
 
     failed = 0

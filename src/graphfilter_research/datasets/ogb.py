@@ -38,14 +38,14 @@ from graphfilter.large.edges import EdgeFacts, PairFacts, sort_pairs, write_pair
 from graphfilter.large.ids import check_engine
 from graphfilter.large.vertices import Report, VertexFacts
 from graphfilter.tables.labels import encode_labels
-from graphfilter.util.arrays import (
+from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.files import (
     PARSE_ERRORS,
     open_archive,
     open_member,
     read_array_header,
     reading,
 )
-from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.version import __version__
 
 REMEDY = "Unpack the dataset again as the Open Graph Benchmark distributes it."

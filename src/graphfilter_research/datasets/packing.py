@@ -19,9 +19,8 @@ from typing import IO, Literal
 
 from graphfilter.data.datasets import Progress, cache_folder
 from graphfilter.data.npz import read_npz
-from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import ConfigError, DataFileError
-from graphfilter.util.files import atomic_file, make_folder
+from graphfilter.util.files import AnyPath, atomic_file, make_folder, reading
 from graphfilter.util.records import CHECKSUM, checksum_of, convert, sha256_of
 from graphfilter.version import __version__
 from graphfilter_research.datasets.catalogue import DATASETS, Dataset

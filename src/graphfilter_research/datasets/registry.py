@@ -18,9 +18,8 @@ from graphfilter.data.datasets import Progress, cache_folder
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.store import is_store, open_store
-from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import ConfigError, DataFileError, check_name
-from graphfilter.util.files import scratch_folder
+from graphfilter.util.files import AnyPath, reading, scratch_folder
 from graphfilter.util.records import sha256_of
 from graphfilter_research.datasets import readers
 from graphfilter_research.datasets.catalogue import ALIASES, DATASETS, Dataset

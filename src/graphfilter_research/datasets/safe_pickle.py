@@ -33,8 +33,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.npz import make_csr
-from graphfilter.util.arrays import PARSE_ERRORS, AnyPath, read_array_header, reading
 from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.files import PARSE_ERRORS, AnyPath, read_array_header, reading
 
 MAX_OPCODES = 5_000_000
 MAX_TUPLE_DEPTH = 16

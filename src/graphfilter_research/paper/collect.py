@@ -7,8 +7,8 @@ from pathlib import Path
 
 from graphfilter.data.datasets import describe, load_dataset
 from graphfilter.systems import System
-from graphfilter.util.devices import pick_device
 from graphfilter.util.errors import ConfigError, DataFileError
+from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.matrix import BenchProgress, OnProgress, run_matrix
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.paper.options import Options

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.systems import Prepared, get_system, train_system
-from graphfilter.util.devices import device_title, pick_device
+from graphfilter.util.machine import device_title, pick_device
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
 from graphfilter_research.bench.record import current_versions

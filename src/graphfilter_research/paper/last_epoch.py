@@ -21,7 +21,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.training.scores import score_parts
-from graphfilter.util.devices import pick_device
+from graphfilter.util.machine import pick_device
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
 from graphfilter_research.paper.comparison import ComparedAccuracy

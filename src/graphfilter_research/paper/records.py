@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.records import append_lines, convert, find_lines, read_lines, unpack_lines
+from graphfilter.util.records import convert
 from graphfilter_research.bench.record import A_RECORD, Record, RecordFile
+from graphfilter_research.lines import append_lines, find_lines, read_lines, unpack_lines
 
 T = TypeVar("T")
 

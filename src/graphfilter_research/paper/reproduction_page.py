@@ -14,12 +14,12 @@ from graphfilter.report.html import render_page, write_page
 from graphfilter.systems import get_system
 from graphfilter.training.comparing import mean_interval
 from graphfilter.util.errors import DataFileError, GraphFilterError
-from graphfilter.util.records import find_lines
 from graphfilter.util.words import count
 from graphfilter_research.bench.benchmark_page import TEMPLATES, TimeTable, made_with, time_table
 from graphfilter_research.bench.learned_filters import LearnedFilter, learned_filters
 from graphfilter_research.bench.ranking import Axis, listed
 from graphfilter_research.bench.record import Record
+from graphfilter_research.lines import find_lines
 from graphfilter_research.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter_research.paper.options import Options
 from graphfilter_research.paper.published_accuracy import LITERATURE_TITLES, N_RUNS

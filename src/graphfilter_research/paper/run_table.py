@@ -12,9 +12,9 @@ from typing import Any
 
 from graphfilter.systems import System
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.records import find_lines
 from graphfilter_research.bench.matrix import OnProgress
 from graphfilter_research.bench.pair import Pair
+from graphfilter_research.lines import find_lines
 from graphfilter_research.paper.collect import at_hand, collect_runs, pairs_of, report
 from graphfilter_research.paper.comparison import FIXED
 from graphfilter_research.paper.options import Options

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.records import find_lines
 from graphfilter_research.bench.matrix import OnProgress
+from graphfilter_research.lines import find_lines
 from graphfilter_research.paper.comparison import ComparedAccuracy
 from graphfilter_research.paper.options import Options
 from graphfilter_research.paper.records import remedy

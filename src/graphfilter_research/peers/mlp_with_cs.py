@@ -17,7 +17,7 @@ from graphfilter.systems.networks import Request, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import PAPER, System
 from graphfilter.training.monitors import roc_auc
-from graphfilter.util.devices import pick_device
+from graphfilter.util.machine import pick_device
 from graphfilter_research.peers.correct_and_smooth import correct, smooth
 
 # How much is taken from neighbours, of which validation chooses: the authors search (0, 1).

@@ -12,11 +12,11 @@ from tests.processes import forking
 from graphfilter.data import make_csbm
 from graphfilter.data.npz import write_npz
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.records import one_writer
 from graphfilter_research.bench import matrix
 from graphfilter_research.bench.matrix import BenchProgress, run_matrix
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import RecordFile, read_records
+from graphfilter_research.lines import one_writer
 
 
 def make_pair(dataset: str, model: str, **changes: Any) -> Pair:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from graphfilter.systems import System
 from graphfilter_research.bench import pair as pair_module
 from graphfilter_research.bench.matrix import run_matrix
 from graphfilter_research.bench.pair import LostDeviceError, Pair
-from graphfilter_research.bench.processes import run_in_processes
+from graphfilter_research.bench.processes import run_in_processes, worker_environment
 from graphfilter_research.bench.record import Record, RecordFile, read_records
 from graphfilter_research.peers.fsgnn import FSGNNConfig
 
@@ -96,3 +97,11 @@ def test_gpu_is_lost_where_it_answers_with_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(torch.cuda, "synchronize", answer)
     assert pair_module.is_lost("cuda")
     assert not pair_module.is_lost("cpu")
+
+
+def test_workers_get_their_share_and_the_environment_is_left_as_it_was() -> None:
+    before = dict(os.environ)
+    with worker_environment(3):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["GRAPHFILTER_THREADS"] == "3"
+        assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert os.environ == before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.records import pack_lines
+from graphfilter_research.lines import pack_lines
 from graphfilter_research.paper.records import read_target_records
 
 

@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from graphfilter.cli.app import app
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.records import pack_lines
 from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record
+from graphfilter_research.lines import pack_lines
 from graphfilter_research.paper import reproduction_page, targets
 from graphfilter_research.paper.options import Options
 from graphfilter_research.paper.records import read_target_records

@@ -13,7 +13,6 @@ from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
-from graphfilter.util.machine import meanwhile
 
 
 def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> ProductKernel:
@@ -50,7 +49,7 @@ def triton_works(device: torch.device) -> bool:
 def prepare_kernels(device: str) -> None:
     """Begin in a thread what the first product on a GPU would wait for."""
     if torch.device(device).type == "cuda":
-        meanwhile([lambda: triton_works(torch.device(device))])
+        threading.Thread(target=triton_works, args=[torch.device(device)], daemon=True).start()
 
 
 @cache

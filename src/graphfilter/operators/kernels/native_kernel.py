@@ -19,7 +19,10 @@ from torch.nn.functional import pad
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step
 from graphfilter.operators.kernels.torch_kernel import TorchKernel
-from graphfilter.util.machine import processor_caches, threads_worth
+from graphfilter.util.machine import threads_worth
+
+# Bytes of a core's own cache and of the last one, as a small server has them.
+OWN_CACHE, LAST_CACHE = 2**20, 2**25
 
 LIBRARY = Path(__file__).with_name("native.so")
 
@@ -168,7 +171,7 @@ class NativeKernel(TorchKernel):
         block = block_width(n, n_entries, n_columns, n_terms, n_bytes)
         threads = threads_worth(self.work * n_columns * n_terms)
         own = min(block, -(-n_columns // (threads * LANES)) * LANES)
-        in_cache = threads * own * n * n_bytes <= processor_caches().last // 2
+        in_cache = threads * own * n * n_bytes <= LAST_CACHE // 2
         enough = n_columns > (threads - 1) * own and n_terms >= TERMS_WORTH_A_BLOCK
         if threads > 1 and in_cache and enough:
             return own, threads, threads
@@ -231,13 +234,13 @@ def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: i
     Columns are independent in a recurrence, so its bits do not depend on this. A block
     reads the matrix once more, which pays only where rows are gathered often and fit then.
     """
-    caches, column = processor_caches(), n_bytes * n
+    column = n_bytes * n
     often = n_terms >= TERMS_WORTH_A_BLOCK and n_entries >= ENTRIES_WORTH_A_BLOCK * n
-    fit_anyway = n_columns * column <= caches.own
+    fit_anyway = n_columns * column <= OWN_CACHE
     # The rest of the last cache is for the other arrays, which are streamed, and other processes.
-    if not often or fit_anyway or LANES * column > caches.last // 2:
+    if not often or fit_anyway or LANES * column > LAST_CACHE // 2:
         return n_columns
-    return min(n_columns, 2 * LANES if 2 * LANES * column <= caches.last // 4 else LANES)
+    return min(n_columns, 2 * LANES if 2 * LANES * column <= LAST_CACHE // 4 else LANES)
 
 
 def _pointer(tensor: Tensor | None) -> int | None:

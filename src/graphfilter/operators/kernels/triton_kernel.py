@@ -5,6 +5,7 @@ They run for float32 and bfloat16 on CUDA wherever Triton works; cuSPARSE, by to
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,7 +16,6 @@ from triton.runtime import cache, driver
 from graphfilter.operators.kernels import triton_programs
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums
-from graphfilter.util.machine import meanwhile
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
 _programs: Any = triton_programs
@@ -164,9 +164,10 @@ class TritonKernel(ProductKernel):
 def make_driver() -> None:
     """Compile Triton's driver, and meanwhile hash Triton itself: its first kernel needs both."""
     # Older versions have it elsewhere, and hash when they compile.
-    (hashed,) = meanwhile([getattr(cache, "triton_key", str)])
-    driver.active.get_current_target()
-    hashed.result()
+    with ThreadPoolExecutor(1) as pool:
+        hashed = pool.submit(getattr(cache, "triton_key", str))
+        driver.active.get_current_target()
+        hashed.result()
 
 
 class _Pieces:

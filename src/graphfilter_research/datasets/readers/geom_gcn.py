@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import check_labels, splits_from_masks
 from graphfilter.splits import Split
-from graphfilter.util.arrays import AnyPath, load_arrays, reading
 from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (graphdml-uiuc-jlu/geom-gcn)."
 

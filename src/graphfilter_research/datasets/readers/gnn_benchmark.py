@@ -8,8 +8,8 @@ import numpy as np
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import check_labels, make_csr
-from graphfilter.util.arrays import AnyPath, load_arrays, reading
 from graphfilter.util.errors import GraphError
+from graphfilter.util.files import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (shchur/gnn-benchmark, folder data/npz)."
 _CSR = ("data", "indices", "indptr", "shape")

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import check_labels
-from graphfilter.util.arrays import AnyPath, open_archive, open_member, reading
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.files import Budget
+from graphfilter.util.files import AnyPath, Budget, open_archive, open_member, reading
 from graphfilter_research.datasets.safe_pickle import read_pickled_array
 
 REMEDY = "Download it again (EdisonLeeeee/GraphData, folder datasets)."

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import check_edges, check_labels, splits_from_masks
-from graphfilter.util.arrays import AnyPath, load_arrays, reading
 from graphfilter.util.errors import GraphError
+from graphfilter.util.files import AnyPath, load_arrays, reading
 
 REMEDY = "Download it again (yandex-research/heterophilous-graphs, folder data)."
 

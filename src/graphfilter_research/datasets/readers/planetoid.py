@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import note_unlabelled
 from graphfilter.splits import Split
-from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import AnyPath, reading
 from graphfilter_research.datasets.safe_pickle import edges_of_lists, read_pickle
 
 N_VALIDATION = 500

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import check_edges, check_labels
 from graphfilter.splits import Split
-from graphfilter.util.arrays import AnyPath, reading
 from graphfilter.util.errors import DataFileError
+from graphfilter.util.files import AnyPath, reading
 from graphfilter_research.datasets.safe_pickle import read_pickle
 
 REMEDY = "Download it again (gear/sgf, folder data)."

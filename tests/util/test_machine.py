@@ -1,4 +1,4 @@
-"""Threads: how many a process may use, and that no more than those are used."""
+"""What a process may use of the machine: cores and memory, and that it uses no more of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ import torch
 
 from graphfilter.util import machine as threads
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.machine import Pace
 
-NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.VARIABLE)
+NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.THREADS_VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
 
 
@@ -36,7 +38,8 @@ def two_threads(clean: pytest.MonkeyPatch):
 
 
 def make_groups(root: Path, membership: str, files: dict[str, str]) -> Path:
-    for name, text in {"proc/self/cgroup": membership, **files}.items():
+    groups = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    for name, text in {"proc/self/cgroup": membership, **groups}.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -46,44 +49,71 @@ def make_groups(root: Path, membership: str, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("membership", "files", "cores"),
     [
-        ("0::/\n", {"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
-        ("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000\n"}, float("inf")),
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, float("inf")),
         # The group itself has no limit, the one around it has.
-        ("0::/a/b\n", {"sys/fs/cgroup/a/cpu.max": "300000 100000"}, 3.0),
+        ("0::/a/b\n", {"a/cpu.max": "300000 100000"}, 3.0),
         # A container sees its own group at the root of the mount.
-        ("0::/hidden\n", {"sys/fs/cgroup/cpu.max": "50000 100000"}, 0.5),
+        ("0::/hidden\n", {"cpu.max": "50000 100000"}, 0.5),
         (
-            "4:memory:/m\n3:cpu,cpuacct:/c\n0::/\n",
-            {
-                "sys/fs/cgroup/cpu/c/cpu.cfs_quota_us": "200000\n",
-                "sys/fs/cgroup/cpu/c/cpu.cfs_period_us": "100000\n",
-            },
+            "1:cpu:/c\n",
+            {"cpu/cpu.cfs_quota_us": "200000\n", "cpu/cpu.cfs_period_us": "100000\n"},
             2.0,
         ),
         (
             "1:cpu:/\n",
-            {
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
+            {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"},
             float("inf"),
         ),
-        ("damaged", {"sys/fs/cgroup/cpu.max": "100000 0"}, float("inf")),
+        ("damaged", {"cpu.max": "100000 0"}, float("inf")),
         ("", {}, float("inf")),
     ],
 )
 def test_quota_is_the_least_of_the_groups_around(
     tmp_path: Path, membership: str, files: dict[str, str], cores: float
 ) -> None:
-    assert threads._quota(make_groups(tmp_path, membership, files)) == cores
+    assert threads.granted_cores(make_groups(tmp_path, membership, files)) == cores
+
+
+@pytest.mark.parametrize(
+    ("membership", "name"),
+    [
+        ("0::/job/step\n", "job/step/memory.max"),
+        ("0::/job/step\n", "job/memory.max"),
+        ("4:cpu,memory:/job\n", "memory/memory.limit_in_bytes"),
+    ],
+)
+def test_memory_is_what_a_control_group_grants(membership: str, name: str, tmp_path: Path) -> None:
+    whole = threads.limited_memory(tmp_path)
+    assert threads.limited_memory(make_groups(tmp_path, membership, {name: "max\n"})) == whole
+    make_groups(tmp_path, membership, {name: f"{2**20}\n"})
+    assert threads.limited_memory(tmp_path) == 2**20
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [("4G", 4 * 2**30), ("500 MB", 500 * 2**20), ("1024", 1024), ("1.5 GiB", 3 * 2**29)],
+)
+def test_memory_is_what_the_environment_says(
+    text: str, n_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(threads.VARIABLE, text)
+    assert threads.memory_of_process() == n_bytes
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "0", "4X", "4,5G"])
+def test_memory_that_is_no_size_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(threads.VARIABLE, text)
+    with pytest.raises(ConfigError, match=f"{threads.VARIABLE} must be an amount like 4GB"):
+        threads.memory_of_process()
 
 
 @pytest.mark.parametrize(("quota", "cores"), [(0.2, 1), (1.5, 2), (3.0, 3), (float("inf"), 4)])
 def test_usable_cores_are_affinity_within_the_quota_rounded_up(
     clean: pytest.MonkeyPatch, quota: float, cores: int
 ) -> None:
-    clean.setattr(threads, "_affinity", lambda: 4)
-    clean.setattr(threads, "_quota", lambda root: quota)
+    clean.setattr(os, "sched_getaffinity", lambda process: range(4), raising=False)
+    clean.setattr(threads, "granted_cores", lambda root: quota)
     assert threads.usable_cores.__wrapped__() == cores
 
 
@@ -98,7 +128,7 @@ def test_preparing_keeps_what_the_user_set(clean: pytest.MonkeyPatch) -> None:
     os.environ["OMP_NUM_THREADS"] = "7"
     threads.prepare_threads()
     assert os.environ["OMP_NUM_THREADS"] == "7"
-    os.environ[threads.VARIABLE] = " 2 "
+    os.environ[threads.THREADS_VARIABLE] = " 2 "
     threads.prepare_threads()
     assert os.environ["OMP_NUM_THREADS"] == "2"
     assert threads.thread_limit() == 2
@@ -106,18 +136,9 @@ def test_preparing_keeps_what_the_user_set(clean: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.5", "٣", "1e3", "9" * 5000])
 def test_a_bad_number_of_threads_is_refused(clean: pytest.MonkeyPatch, value: str) -> None:
-    os.environ[threads.VARIABLE] = value
+    os.environ[threads.THREADS_VARIABLE] = value
     with pytest.raises(ConfigError, match="GRAPHFILTER_THREADS must be a whole number from 1"):
         threads.prepare_threads()
-
-
-def test_workers_get_their_share_and_the_environment_is_left_as_it_was(clean) -> None:
-    os.environ["OMP_NUM_THREADS"] = "8"
-    before = dict(os.environ)
-    with threads.worker_environment(3):
-        assert os.environ["OMP_NUM_THREADS"] == os.environ[threads.VARIABLE] == "3"
-        assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
-    assert os.environ == before
 
 
 def test_small_products_have_one_thread_and_large_ones_no_more_than_there_are(two_threads) -> None:
@@ -168,7 +189,7 @@ prepare_threads()
 import torch
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.util import threads
+from graphfilter.util import machine as threads
 threads.WORTH_A_THREAD = 1
 
 def fit(seed):
@@ -217,3 +238,49 @@ def test_share_of_threads_is_that_of_one_python_thread(clean: pytest.MonkeyPatch
             assert threads.thread_limit() == 5
     assert threads.thread_limit() == 16
     assert elsewhere == [16]
+
+
+def turns(pace: Pace, seconds: Callable[[int], float], n: int) -> list[int]:
+    """Return the threads of n turns, each of which takes ``seconds(threads)``."""
+    used = []
+    for _ in range(n):
+        used.append(pace.threads)
+        pace.took(seconds(pace.threads))
+    return used
+
+
+def test_pace_keeps_all_threads_where_they_are_faster() -> None:
+    used = turns(Pace(2), lambda threads: 1 / threads, 300)
+    assert used.count(1) <= 4
+
+
+def test_pace_takes_one_thread_where_two_wait_for_each_other() -> None:
+    used = turns(Pace(2), lambda threads: float(threads), 300)
+    assert used.count(2) <= 6
+
+
+@pytest.mark.parametrize("best", [1, 2, 4, 8, 16])
+def test_pace_finds_the_best_of_many_threads(best: int) -> None:
+    """Halving: times fall up to the best number and rise beyond."""
+    used = turns(Pace(16), lambda threads: max(threads / best, best / threads), 200)
+    assert used[-1] == best
+    assert used.count(best) >= 150
+
+
+def test_pace_follows_a_load_that_comes_and_goes() -> None:
+    pace = Pace(2)
+    turns(pace, lambda threads: 1 / threads, 100)
+    assert pace.threads == 2
+    turns(pace, lambda threads: float(threads), 200)
+    assert pace.threads == 1
+    turns(pace, lambda threads: 0.3 / threads, 200)
+    assert pace.threads == 2
+
+
+def test_pace_does_not_leave_for_a_gain_within_the_noise() -> None:
+    used = turns(Pace(2), lambda threads: 1.0 if threads == 2 else 0.97, 200)
+    assert used[-1] == 2
+
+
+def test_pace_of_one_thread_tries_nothing() -> None:
+    assert set(turns(Pace(1), lambda threads: 1.0, 50)) == {1}

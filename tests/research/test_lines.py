@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter.util.errors import ConfigError, DataFileError
-from graphfilter.util.records import (
+from graphfilter_research.lines import (
     MOST_IN_A_LINE,
     MOST_UNPACKED,
     LinesFile,
@@ -62,7 +62,8 @@ import json, resource, sys
 from dataclasses import dataclass
 from pathlib import Path
 from graphfilter.util.errors import DataFileError
-from graphfilter.util import convert, read_lines
+from graphfilter.util.records import convert
+from graphfilter_research.lines import read_lines
 @dataclass
 class Record:
     name: str
