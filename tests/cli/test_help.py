@@ -25,9 +25,7 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 # Those that name the options that come first.
-FIRST = {
-    words: c.callback.first for words, c in COMMANDS.items() if getattr(c.callback, "first", ())
-}
+FIRST = {words: c.first for words, c in COMMANDS.items() if getattr(c, "first", ())}
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -75,6 +73,7 @@ class Option:
     def __init__(self, name: str, panel: str | None = None, *, is_flag: bool = False) -> None:
         self.name, self.rich_help_panel, self.is_flag = name, panel, is_flag
         self.metavar: str | None = None
+        self.default: object = None
 
 
 def test_layout_puts_the_named_first_and_the_rest_in_the_order_of_panels() -> None:

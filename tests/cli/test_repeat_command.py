@@ -34,8 +34,8 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
     def run(command: str) -> dict[str, Any]:
         seen: dict[str, Any] = {}
 
-        def keep(plan: Any, estimator: Any, given: Any, run: Any, **options: Any) -> None:
-            seen.update(plan=plan, estimator=estimator, given=given, run=run, **options)
+        def keep(plan: Any, estimator: Any, how: Any) -> None:
+            seen.update(plan=plan, estimator=estimator, how=how)
 
         monkeypatch.setattr("graphfilter.cli.fit.run_fit", keep)
         monkeypatch.setattr("sys.argv", shlex.split(command))
@@ -73,14 +73,14 @@ def test_repeated_command_gives_the_same_estimator(
     seen = parse(repeated(estimator, baselines=False))
     assert type(seen["estimator"]) is type(estimator)
     assert seen["estimator"].get_params() == estimator.get_params()
-    assert (seen["plan"].seed, seen["baselines"], str(seen["run"].out)) == (7, False, "run")
+    assert (seen["plan"].seed, seen["how"].baselines, str(seen["how"].out)) == (7, False, "run")
 
 
 def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
     said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--repeats", "3", "--title", "A")
     seen = parse(repeated(SGFClassifier(), *said))
     assert seen["plan"].source.words == (*KARATE, *sorted_like(seen["plan"].source.words[2:], said))
-    asked = seen["given"].asked()
+    asked = seen["how"].request()
     assert (asked.costs, asked.positive, asked.repeats) == (("Officer:Mr. Hi=5",), "Officer", 3)
 
 
@@ -101,7 +101,7 @@ def test_command_of_the_studio_repeats_its_setting(parse: Parse, setting: RunSet
     params = seen["estimator"].get_params()
     wanted = asdict(setting)
     assert params["random_state"] == seen["plan"].seed == wanted.pop("seed")
-    assert seen["baselines"] is wanted.pop("baselines")
+    assert seen["how"].baselines is wanted.pop("baselines")
     assert {name: params[name] for name in wanted} == wanted
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import graphfilter
 from graphfilter.cli.app import app
-from graphfilter.cli.words import OPTIONS, in_options
+from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.util.errors import DataFileError
 
 ROOT = Path(graphfilter.__file__).parent
@@ -25,10 +25,10 @@ def test_every_option_of_the_list_is_one_of_a_command() -> None:
         command = groups.pop()
         groups += getattr(command, "commands", {}).values()
         known |= {word for each in command.params for word in each.opts}
-    assert {*OPTIONS.values()} <= known
+    assert {*map(word_of, ARGUMENTS)} <= known
 
 
-@pytest.mark.parametrize("room", ["tables", "graph", "store", "fits", "run_folder", "data"])
+@pytest.mark.parametrize("room", ["tables", "data", "estimators", "runs", "report", "large"])
 def test_every_argument_that_a_message_names_has_its_option(room: str) -> None:
     for path in (ROOT / room).rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def test_every_argument_that_a_message_names_has_its_option(room: str) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and id(node) not in said:
                 named = re.findall(r"`([a-z_]+)[`=]", str(node.value))
-                assert {*named} <= {*OPTIONS}, f"{path.name}, line {node.lineno}"
+                assert {*named} <= {*ARGUMENTS}, f"{path.name}, line {node.lineno}"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The commands: ours, and those of installed packages, each loaded when it is asked for.
 
 A package adds a command by an entry point of the group ``graphfilter.commands``, which names a
-function with typer's options, or a ``typer.Typer`` with several:
+function with typer's options, a dataclass as in :mod:`.options`, or a ``typer.Typer`` with several:
 
     [project.entry-points."graphfilter.commands"]
     audit = "my_package.commands:audit"
@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-from graphfilter.cli.options import Command, Group
+from graphfilter.cli.options import Group, make_command
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.plugins import COMMANDS, plug_ins, why_broken
 from graphfilter.version import __version__
@@ -25,14 +25,14 @@ from graphfilter.version import __version__
 # The commands of this package, in the order of --help. Their modules import what they need when
 # they run.
 OURS = {
-    "inspect": "graphfilter.cli.inspect:inspect",
-    "fit": "graphfilter.cli.fit:fit",
-    "explain": "graphfilter.cli.explain:explain",
-    "predict": "graphfilter.cli.predict:predict",
-    "suggest": "graphfilter.cli.suggest:suggest",
-    "serve": "graphfilter.cli.serve:serve",
-    "store": "graphfilter.cli.store:store",
-    "studio": "graphfilter.cli.studio:studio",
+    "inspect": "graphfilter.cli.inspect:Inspect",
+    "fit": "graphfilter.cli.fit:Fit",
+    "explain": "graphfilter.cli.explain:Explain",
+    "predict": "graphfilter.cli.predict:Predict",
+    "suggest": "graphfilter.cli.suggest:Suggest",
+    "serve": "graphfilter.cli.serve:Serve",
+    "store": "graphfilter.cli.store:Store",
+    "studio": "graphfilter.cli.studio:Studio",
     "data": "graphfilter.cli.data:app",
 }
 
@@ -44,19 +44,20 @@ class Commands(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            if name not in OURS and (name[:1] == "-" or name not in self._plug_ins):
-                raise KeyError(name)
-            if name in OURS:
-                self._made[name] = make_command(name, pkgutil.resolve_name(OURS[name]))
+        if name in self._made:
+            return self._made[name]
+        if name in OURS:
+            made = make_command(name, pkgutil.resolve_name(OURS[name]))
+            if isinstance(made, Group):
                 # Those of packages, such as "data.pack", are commands of a group of ours.
                 for full, point in plug_ins(COMMANDS).items():
                     if full.startswith(f"{name}."):
-                        short = full.partition(".")[2]
-                        self._made[name].add_command(load_plug_in(point), short)
-            else:
-                self._made[name] = load_plug_in(self._plug_ins[name])
-        return self._made[name]
+                        made.add_command(load_plug_in(point), full.partition(".")[2])
+        elif name[:1] != "-" and name in self._plug_ins:
+            made = load_plug_in(self._plug_ins[name])
+        else:
+            raise KeyError(name)
+        return self._made.setdefault(name, made)
 
     def __iter__(self) -> Iterator[str]:
         yield from OURS
@@ -68,19 +69,6 @@ class Commands(Mapping[str, Any]):
     @cached_property
     def _plug_ins(self) -> dict[str, EntryPoint]:
         return {name: point for name, point in plug_ins(COMMANDS).items() if "." not in name}
-
-
-def make_command(name: str, code: Any) -> Any:
-    """Return the command of a function, or the group of a ``typer.Typer``."""
-    if isinstance(code, typer.Typer):
-        group = typer.main.get_group(code)
-        group.name = name
-        return group
-    holder = typer.Typer(
-        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
-    )
-    holder.command(name, cls=Command)(code)
-    return typer.main.get_command(holder)
 
 
 def load_plug_in(point: EntryPoint) -> Any:

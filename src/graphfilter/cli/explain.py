@@ -1,42 +1,21 @@
 """graphfilter explain: why a vertex was labelled as it was."""
 
-from __future__ import annotations
-
-from dataclasses import replace
+# Annotations of fields are evaluated here: typer reads them.
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from graphfilter.cli.options import argument, flag, option, takes
+from graphfilter.cli.options import Run, option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import ORIGIN, GraphOptions
-from graphfilter.util.errors import ConfigError
+from graphfilter.cli.sources import GraphOptions
 from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
     from graphfilter.estimators.explained import Explanation
-    from graphfilter.runs.loading import RunDescription
 
 
-@takes(GraphOptions, first="vertex against top json")
-def explain(
-    given: GraphOptions,
-    run: Annotated[Path, argument("The folder that fit wrote.", "RUN")],
-    vertex: Annotated[list[str], option("Id of the vertex; repeat for others.", "ID")],
-    against: Annotated[
-        str | None, option("Class to compare with. Default: the second most probable one.", "CLASS")
-    ] = None,
-    output: Annotated[
-        str | None,
-        option(
-            "Label or number to explain, of several. Default: the most probable label, or "
-            "the first number.",
-            "NAME",
-        ),
-    ] = None,
-    top: Annotated[int, option("Number of vertices and features to list.", "N", min=1)] = 10,
-    json: Annotated[Path | None, option("Write everything to this file too.", "FILE")] = None,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace the file.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Explain(GraphOptions):
     """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
 
     The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
@@ -50,53 +29,61 @@ def explain(
     Without tables, those of the run are read again.
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
+
+    Attributes
+    ----------
+    vertex : ID
+        Id of the vertex; repeat for others.
+    against : CLASS
+        Class to compare with. Default: the second most probable one.
+    output : NAME
+        Label or number to explain, of several. Default: the most probable label, or the first
+        number.
+    top : N
+        Number of vertices and features to list.
+    json : FILE
+        Write everything to this file too.
+    overwrite
+        Replace the file.
     """
-    from graphfilter.util.files import check_file
-    from graphfilter.util.records import write_json
 
-    if json is not None:
-        check_file(json, overwrite=overwrite)
-    from graphfilter.runs.explaining import explain_run
-    from graphfilter.runs.layout import check_outputs
-    from graphfilter.runs.loading import load_run
+    first: ClassVar[str] = "vertex against top json"
+    run: Annotated[Path, Run]
+    vertex: list[str] = option_field(...)
+    against: str | None = None
+    output: str | None = None
+    top: int = option_field(10, min=1)
+    json: Path | None = None
+    overwrite: bool = False
 
-    check_outputs(run, json)
-    classifier, about, encoder = load_run(run)
-    new = with_origin(given, about).read(encoder=encoder, like=about.columns).graph
-    with waiting("explaining", quiet=given.quiet):
-        found, notes = explain_run(
-            classifier, about, new, vertex, against=against, output=output, most=top
-        )
-    tell(notes, quiet=given.quiet)
-    for explanation in found:
-        _show(explanation)
-    if json is not None:
-        write_json(json, [explanation.to_dict() for explanation in found])
-        say(f"Written to {json}.")
+    def __call__(self) -> None:
+        """Load the model, read the graph, explain and print."""
+        from graphfilter.util.files import check_file
+        from graphfilter.util.records import write_json
 
+        if self.json is not None:
+            check_file(self.json, overwrite=self.overwrite)
+        from graphfilter.runs.explaining import explain_run
+        from graphfilter.runs.layout import check_outputs
+        from graphfilter.runs.loading import load_run
 
-def with_origin(given: GraphOptions, about: RunDescription) -> GraphOptions:
-    """Take the graph of the run where none is named."""
-    if any(getattr(given, name) is not None for name in ("edges", "vertices", "dataset", "graph")):
-        return given
-    kept = {name: about.origin[name] for name in ORIGIN if name in about.origin}
-    if not kept:
-        raise ConfigError(
-            "the run does not record its graph; name it: --edges and --vertices, "
-            "or --dataset NAME, or --graph FILE."
-        )
-    words = {"dataset", "delimiter", "encoding", "decimal"}
-    flags = {"allow_missing", "directed"}
-    values = {
-        name: value if name in words else name in flags or Path(value)
-        for name, value in kept.items()
-    }
-    # Only tables must be told: a store knows its own, whatever tables it was built from.
-    label = about.columns.label if about.columns is not None and "edges" in values else None
-    return replace(given, **values, label=given.label or label)
+        check_outputs(self.run, self.json)
+        classifier, about, encoder = load_run(self.run)
+        graph = self.read_as(about, encoder)
+        with waiting("explaining", quiet=self.quiet):
+            explanations, notes = explain_run(
+                classifier, about, graph, self.vertex, against=self.against, output=self.output,
+                most=self.top,
+            )  # fmt: skip
+        tell(notes, quiet=self.quiet)
+        for explanation in explanations:
+            _show(explanation)
+        if self.json is not None:
+            write_json(self.json, [explanation.to_dict() for explanation in explanations])
+            say(f"Written to {self.json}.")
 
 
-def _show(found: Explanation) -> None:
+def _show(found: "Explanation") -> None:
     say(f"Vertex {found.vertex}: {found.sentence}")
     largest = max((abs(value) for _, value in found.parts), default=0.0)
     rows = [[name, signed(value, largest)] for name, value in found.parts]

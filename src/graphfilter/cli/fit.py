@@ -1,40 +1,44 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
-from __future__ import annotations
-
+# Annotations of fields are evaluated here: typer reads them.
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import typer
 
-from graphfilter.cli.fit_model import RunOptions, TrainingOptions, restarted
-from graphfilter.cli.fit_start import read_start
-from graphfilter.cli.options import given_words, takes
-from graphfilter.cli.progress import training_bar
-from graphfilter.cli.screen import end_stopped, say, show_table, tell
-from graphfilter.cli.stopping import report_kept_state, stoppable, what_is_kept
-from graphfilter.cli.target_options import TargetOptions
+from graphfilter.cli.fit_options import TargetOptions, TrainingOptions
+from graphfilter.cli.options import given_words
+from graphfilter.cli.progress import duration, training_bar, what_is_kept
+from graphfilter.cli.screen import end_stopped, say, show_table, tell, waiting, word_of
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
+    from graphfilter.estimators.starting import Earlier
     from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.runs.dry_run import DryRun
     from graphfilter.runs.folder import FitSummary
-    from graphfilter.runs.plan import Plan
+    from graphfilter.runs.plan import Plan, Source
     from graphfilter.training.scores import Metric
 
 TITLES = {"train": "train", "val": "validation", "test": "test"}
+# What the columns of a table are is settled by the run to start from.
+_SETTLED = ("features", "categorical", "drop", "kinds", "vertex_kind")
+# Parts of the memory that a fit takes.
+_PARTS = {
+    "program": "program and libraries",
+    "structure": "structure of the graph",
+    "features": "features, raw and as model inputs",
+    "hidden": "hidden columns",
+    "gradients": "gradients",
+    "optimizer": "weights and optimizer",
+    "answers": "predictions, after training",
+}
 
 
-@takes(
-    TargetOptions,
-    TrainingOptions,
-    RunOptions,
-    first="edges vertices label out dataset model seconds resume",
-)
-def fit(
-    given: TargetOptions, how: TrainingOptions, run: RunOptions, context: typer.Context
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Fit(TrainingOptions, TargetOptions):
     """Learn from the labelled vertices of a graph, label the others, show the filter.
 
     The table of vertices has one row per vertex: an id, features, and a label where it is known.
@@ -45,62 +49,114 @@ def fit(
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
-    given.check_target()
-    words = set(given_words(context))
-    how.check(words, of_values=given.of_values)
-    if how.scale is not None and not given.number:
-        raise ConfigError("--scale applies to --number only; leave it out.")
-    out = run.out
-    if out is None and not run.dry_run:
-        raise ConfigError("fit needs a folder for the results: --out FOLDER.")
-    if how.start_from is not None and out is not None and how.start_from.resolve() == out.resolve():
+
+    first: ClassVar[str] = "edges vertices label out dataset model seconds resume"
+    context: typer.Context
+
+    def __call__(self) -> None:
+        """Check, read, plan; then train and show, or of a dry run say what that would take."""
+        self.check_target()
+        words, out = set(given_words(self.context)), self.out
+        self.check_training(words, self.values_word)
+        if out is None and not self.dry_run:
+            raise ConfigError("fit needs a folder for the results: --out FOLDER.")
+        if out is not None and self.start_from and self.start_from.resolve() == out.resolve():
+            raise ConfigError(
+                f"--out must be another folder than that of --start-from; got {out} for both. "
+                "The fit could not be repeated once its run to start from is replaced."
+            )
+        if out is not None and not self.dry_run:
+            from graphfilter.runs.layout import check_folder
+
+            # Before anything is read, which may take minutes.
+            check_folder(out, overwrite=self.overwrite, resume=self.resume)
+        estimator, earlier = None, None
+        if self.start_from is None:
+            source = self.read()
+        else:
+            source, earlier, estimator = self._read_start(self.start_from, words)
+        source = replace(source, words=(*self.words(TargetOptions), *source.words))
+        from graphfilter.runs.plan import plan_fit
+
+        estimator = estimator or self.estimator(numbers=bool(self.number))
+        target = self.read_target() if self.values_word else None
+        plan = plan_fit(source, self.seed, self.split_rule(), target, earlier)
+        run_fit(plan, estimator, self)
+
+    def _read_start(self, run: Path, words: set[str]) -> "tuple[Source, Earlier, VertexEstimator]":
+        """Read a run to start from, and the graph that is named, its columns as those of the run.
+
+        Its estimator takes the options that were given now.
+        """
+        from graphfilter.runs.loading import read_earlier
+
+        if self.repeats > 1:
+            # Options that would draw other splits are refused.
+            raise ConfigError(
+                "--repeats trains on other splits, whose test vertices the run may have been "
+                "trained on; leave it out with --start-from."
+            )
+        earlier, about, encoder = read_earlier(run)
+        if (encoder is None) != (self.vertices is None) and self.graph is None:
+            what = "no tables" if encoder is None else "tables"
+            raise ConfigError(
+                f"{earlier.name}: the run was fitted on {what}; start from it on a graph of "
+                "the same source, or fit without --start-from."
+            )
+        asked = self.columns()
+        for name in _SETTLED:
+            value = getattr(asked, name)
+            if value and value != getattr(about.columns, name, None):
+                raise ConfigError(
+                    f"{word_of(name)} must be as in the run to start from, whose columns are used. "
+                    "Leave it out, or fit without --start-from."
+                )
+        source = self.read(encoder=encoder, like=about.columns)
+        source = replace(source, words=("--start-from", earlier.name))
+        made = self.estimator(numbers=bool(self.number))
+        return source, earlier, _restarted(cast("VertexEstimator", earlier.estimator), made, words)
+
+
+def _restarted(
+    old: "VertexEstimator", made: "VertexEstimator", words: set[str]
+) -> "VertexEstimator":
+    """Return the estimator of an earlier run, to be fitted again, with the options given now."""
+    from graphfilter.runs.folder import OPTIONS
+
+    before, now = old.get_params(deep=False), made.get_params(deep=False)
+    other = any(now.get(name) != before.get(name) for name in ("model", "effort"))
+    if "--model" in words and (other or type(made) is not type(old)):
         raise ConfigError(
-            f"--out must be another folder than that of --start-from; got {out} for both. "
-            "The fit could not be repeated once its run to start from is replaced."
+            f"--model must be that of the run to start from, a {type(old).__name__} of "
+            f"{old.system_.title}. Leave it out, or fit without --start-from."
         )
-    if out is not None and not run.dry_run:
-        from graphfilter.runs.layout import check_folder
-
-        # Before anything is read, which may take minutes.
-        check_folder(out, overwrite=run.overwrite, resume=run.resume)
-    start = None if how.start_from is None else read_start(how.start_from, given)
-    found = given.read() if start is None else start.read(given)
-    from graphfilter.runs.plan import plan_fit
-
-    estimator = how.estimator(numbers=bool(given.number))
-    if start is not None:
-        estimator = restarted(start.estimator, estimator, words)
-    target = given.read_target() if given.of_values else None
-    earlier = None if start is None else start.earlier
-    plan = plan_fit(found, how.seed, given.split_rule(), target, earlier)
-    baselines = how.baselines and how.seconds is None
-    run_fit(plan, estimator, given, run, baselines=baselines)
+    names = {name for name, word in OPTIONS.items() if word in words} | {"random_state", "device"}
+    names |= {"class_weight"} if "--balanced" in words else set()
+    changed = {name: now[name] for name in names if name in now}
+    if "seconds" in before:
+        changed["seconds"] = now.get("seconds")
+    return type(old)(**{**before, **changed})
 
 
-def run_fit(
-    plan: Plan,
-    estimator: VertexEstimator,
-    given: TargetOptions,
-    run: RunOptions,
-    *,
-    baselines: bool,
-) -> None:
+def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
+    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
     from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
+    from graphfilter.runs.fit import BASELINES
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.layout import checkpoints
+    from graphfilter.systems import get_system
     from graphfilter.training import Callback
     from graphfilter.util.machine import pick_device
+    from graphfilter.util.words import count
 
-    quiet = given.quiet
+    quiet, out = how.quiet, how.out
+    baselines = how.baselines and how.seconds is None
     costs = plan_dry_run(plan, estimator)
-    if run.dry_run:
-        from graphfilter.cli.dry_run import show_dry_run
-
-        show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
+    if how.dry_run:
+        _show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
         return
-    out = run.out
     assert out is not None
     if pick_device(estimator.device) == "cpu":
         costs.check()
@@ -108,45 +164,37 @@ def run_fit(
             baselines, note = False, "the baselines do not fit in memory: left out."
             plan = replace(plan, notes=(*plan.notes, note))
     notes = [*plan.notes[len(plan.source.graph.notes) :]]
-    if run.resume and not checkpoints(out):
+    if how.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
     tell(notes, quiet=quiet)
-    titles = _stages(plan, estimator, given.repeats)
-    how: dict[str, Any] = {"baselines": baselines, "request": given.asked()}
-    try:
-        with (
-            report_kept_state(out), training_bar(show=not quiet, titles=titles) as bar,
-            stoppable(bar) as report,
-        ):  # fmt: skip
-            callback = Callback(report, resume=run.resume)
-            summary = fit_folder(
-                plan, estimator, out, overwrite=run.overwrite, callback=callback, draw=draw_run,
-                **how,
-            )  # fmt: skip
-    except KeyboardInterrupt as stop:
-        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
-    tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
-    _show(summary, quiet=quiet)
-
-
-def _stages(plan: Plan, estimator: VertexEstimator, repeats: int) -> list[str]:
-    """Return the titles of all that is trained, in turn."""
-    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
-    from graphfilter.runs.fit import BASELINES
-    from graphfilter.systems import get_system
-    from graphfilter.util.words import count
-
+    # All that is trained, in turn.
     titles = ["training"]
     adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
     if adaptive and has_channels(plan.graph):
         titles.append("training with directions and edge types")
-    if repeats > 1:
-        titles.append(f"repeating on {count(repeats - 1, 'other split')}")
-    return titles + [f"comparing: {get_system(name).title}" for name in BASELINES]
+    if how.repeats > 1:
+        titles.append(f"repeating on {count(how.repeats - 1, 'other split')}")
+    titles += [f"comparing: {get_system(name).title}" for name in BASELINES]
+    try:
+        with training_bar(show=not quiet, titles=titles) as report:
+            summary = fit_folder(
+                plan, estimator, out, overwrite=how.overwrite, baselines=baselines,
+                callback=Callback(report, resume=how.resume), request=how.request(), draw=draw_run,
+            )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
+    except Exception as error:
+        if checkpoints(out):
+            error.add_note(what_is_kept(out))
+        raise
+    tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
+    _show(summary, quiet=quiet)
 
 
-def _show(summary: FitSummary, *, quiet: bool) -> None:
+def _show(summary: "FitSummary", *, quiet: bool) -> None:
+    """Print the conclusion, the table of scores, what each answer rests on, and the files."""
     from graphfilter.runs.conclusion import describe_spread
+    from graphfilter.training import REGRESSION
     from graphfilter.util.words import count
 
     fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.comparison
@@ -160,17 +208,39 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
         ]
         for part, scores in fit.scores.items()
     ]
+    graph, frequency = fit.graph, metrics["label_frequency_mean"]
+    members = metrics.get("members")
+    trained = f"{len(members)} models" if members else f"{max(metrics['epochs'])} epochs"
+    what = f"{graph.n_classes} classes, label"
+    if fit.task is REGRESSION:
+        what = f"predicting {', '.join(fit.names[:3])}{', ...' if len(fit.names) > 3 else ''},"
+    elif not fit.task.one_class:
+        what = f"predicting {len(fit.names)} labels,"
+    title = (
+        f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {what} frequency "
+        f"{'unknown' if frequency is None else f'{frequency:.2f}'}; "
+        f"{trained} in {metrics['seconds']:.1f} s"
+    )
     say(f"{summary.conclusion.headline} {summary.conclusion.reason}".strip())
-    heads = ["part", "vertices", *(metric.name for metric in shown.values())]
-    show_table(heads, rows, title=f"{fit.graph.name}: {_described(summary)}")
+    show_table(["part", "vertices", *(metric.name for metric in shown.values())], rows, title=title)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.known).sum()):
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
         say(describe_spread(fit.repeats, fit.task.metrics, found.yardstick.key)["sentence"])
-    if "decision" in metrics:
-        _show_decision(metrics["decision"])
+    if (decision := metrics.get("decision")) and decision["metric"] != "default":
+        # What the chosen threshold gives, of the last part there is.
+        part, scores = list(decision["scores"].items())[-1]
+        extreme = "lowest" if decision["metric"] == "cost" else "best"
+        chosen = f"{extreme} {decision['metric']} on the validation vertices"
+        say(
+            f"{decision['positive']} is predicted from a probability of "
+            f"{decision['threshold']:.3g} "
+            f"({'as given' if decision['metric'] == 'given' else chosen}): {scores['found']} of "
+            f"{scores['found'] + scores['missed']} {part} vertices found, "
+            f"{count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
+        )
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
         say(f"{name}: {scale.words}.")
     if fit.promised is not None:
@@ -186,7 +256,7 @@ def _show(summary: FitSummary, *, quiet: bool) -> None:
     tell(summary.notes, quiet=quiet)
 
 
-def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
+def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:
     """Return a score as it is shown; of calibration with what chance alone would show."""
     from graphfilter.util.words import number
 
@@ -199,40 +269,49 @@ def _value(metric: Metric, scores: Mapping[str, float], key: str) -> str:
     return f"{scores[key]:.3f}{beside}" if metric.share else number(scores[key])
 
 
-def _show_decision(found: dict[str, Any]) -> None:
-    """Print what the chosen threshold gives, of the last part there is."""
-    from graphfilter.util.words import count
+def _show_dry_run(
+    costs: "DryRun", plan: "Plan", estimator: "VertexEstimator", *, baselines: bool, quiet: bool
+) -> None:
+    """Print sizes, memory by part, disk, time, and whether it fits."""
+    from graphfilter.runs.dry_run import time_fit
+    from graphfilter.util.words import say_bytes
 
-    if found["metric"] == "default":
-        return
-    part, scores = list(found["scores"].items())[-1]
-    extreme = "lowest" if found["metric"] == "cost" else "best"
-    chosen = "as given"
-    if found["metric"] != "given":
-        chosen = f"{extreme} {found['metric']} on the validation vertices"
-    say(
-        f"{found['positive']} is predicted from a probability of {found['threshold']:.3g} "
-        f"({chosen}): {scores['found']} of {scores['found'] + scores['missed']} {part} vertices "
-        f"found, {count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
+    def seconds(n: float) -> str:
+        return duration(n) if n >= 1 else f"{n:.2g} s"
+
+    graph, cost = plan.graph, costs.cost
+    largest = max(cost.members, key=lambda member: member[1].peak, default=None)
+    of = "" if largest is None else f": largest member, {largest[0]!r}"
+    rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
+    rows.append(["at the peak", say_bytes(cost.memory.peak)])
+    what = f"{graph.n_classes} classes"
+    if not plan.target.task.one_class:
+        what = f"predicting {', '.join(plan.names[:3])}"
+    title = (
+        f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
+        f"{graph.n_features:,} features, {what}"
     )
-
-
-def _described(summary: FitSummary) -> str:
-    from graphfilter.training import REGRESSION
-
-    fit, metrics = summary.fit, summary.metrics
-    graph, frequency = fit.graph, metrics["label_frequency_mean"]
-    shown = "unknown" if frequency is None else f"{frequency:.2f}"
-    trained = f"{max(metrics['epochs'])} epochs"
-    if members := metrics.get("members"):
-        trained = f"{len(members)} models"
-    what = f"{graph.n_classes} classes, label"
-    if not fit.task.one_class:
-        name = f"{len(fit.names)} labels"
-        if fit.task is REGRESSION:
-            name = ", ".join(fit.names[:3]) + (", ..." if len(fit.names) > 3 else "")
-        what = f"predicting {name},"
-    return (
-        f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {what} frequency {shown}; "
-        f"{trained} in {metrics['seconds']:.1f} s"
-    )
+    show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
+    for name, memory in cost.members:
+        say(f"Peak memory of {name}: {say_bytes(memory.peak)}.")
+    width = cost.system.settings().get("hidden_size")
+    if width and 0 < cost.at_once < width:
+        say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
+    say(f"Disk: about {say_bytes(costs.disk)} for the run folder.")
+    if cost.kept:
+        hop_size = say_bytes(cost.kept)
+        say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
+    if costs.fits:
+        with waiting("timing an epoch on a smaller graph", quiet=quiet):
+            times = time_fit(plan, estimator, baselines=baselines)
+        what = "baselines included" if baselines else "without baselines"
+        say(
+            f"An epoch takes about {seconds(times.epoch)}; there are at most "
+            f"{costs.max_epochs:,}, mostly fewer."
+        )
+        say(
+            f"The whole fit, {what}, takes from about {seconds(times.least)}, if training stops "
+            f"early, to {seconds(times.most)}, if all epochs are trained."
+        )
+    fits = "It fits" if costs.fits else "It does not fit"
+    say(f"{fits}: there are {say_bytes(costs.available)} of memory.")

@@ -1,27 +1,47 @@
-"""How a command declares its options, how ``--help`` lays them out, and those of several commands.
+"""How a command declares its options, and how ``--help`` lays them out.
 
-Options are typer's, declared once: as a parameter of a command or, where several commands have
-them, as a field of a dataclass that they :func:`take <takes>`. ``--help`` shows the options used
-most first, in the order that the command names them (``first``); the others follow in the panels
+A command is a dataclass: its fields are its options, those of the classes it derives from
+included, and calling an instance runs it. Its docstring is its help, and what stands there under
+Attributes is the help of each option, after the word for its value. ``--help`` shows the options
+used most first, in the order in which ``first`` names them; the others follow in the panels that
 they declare (:data:`RUN` if none), in the order of :data:`PANELS`.
+
+>>> from dataclasses import dataclass
+>>> from typing import ClassVar
+>>> @dataclass(frozen=True, kw_only=True)
+... class Greet:
+...     '''Greet someone.
+...
+...     Attributes
+...     ----------
+...     name : NAME
+...         Whom to greet.
+...     loud
+...         In capital letters.
+...     '''
+...
+...     first: ClassVar[str] = "name"
+...     name: str = "you"
+...     loud: bool = False
+...
+...     def __call__(self) -> None:
+...         print(f"Hello {self.name.upper() if self.loud else self.name}.")
+...
+>>> command = make_command("greet", Greet)
+>>> command.main(["--name", "Ada", "--loud"], standalone_mode=False)
+Hello ADA.
+>>> [(option.metavar, option.help) for option in command.params]
+[('NAME', 'Whom to greet.'), ('', 'In capital letters.')]
 """
 
-from __future__ import annotations
-
-import functools
+# Annotations are evaluated here and where options are declared: typer reads them.
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import field, fields
-from typing import Annotated, Any, get_type_hints
+import re
+from dataclasses import is_dataclass
+from typing import Annotated, Any
 
 import typer
 import typer.core
-
-from graphfilter.util.errors import ConfigError
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-# With --quick.
-QUICK_EPOCHS = 100
 
 TABLES = "More: tables"
 OTHER = "More: other graphs"
@@ -51,15 +71,18 @@ def option(
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **rest)
 
 
+def option_field(default: Any, panel: str | None = None, *, name: str = "", **rest: Any) -> Any:
+    """Declare an option as a field of a command, shown in a ``panel`` of the help; ... is required.
+
+    The docstring of the class says what it is for, under Attributes. One that is False has no --no
+    form; the ``rest`` is typer's.
+    """
+    return typer.Option(default, *([name] if name else []), rich_help_panel=panel, **rest)
+
+
 def flag(name: str, help: str, panel: str | None = None) -> Any:
-    """Declare an option that is there or not."""
+    """Declare an option that is there or not; without a --no form."""
     return typer.Option(name, help=help, rich_help_panel=panel)
-
-
-def option_field(default: Any, help: str, metavar: str = "", panel: str = "", **rest: Any) -> Any:
-    """Declare an option as a field of a dataclass; one that is False has no --no form."""
-    declared = option(help, metavar or None, panel or None, **rest)
-    return field(default=default, metadata={"option": declared})
 
 
 def argument(help: str, metavar: str | None = None) -> Any:
@@ -67,14 +90,11 @@ def argument(help: str, metavar: str | None = None) -> Any:
     return typer.Argument(help=help, metavar=metavar)
 
 
+Run = argument("The folder that fit wrote.", "RUN")
 Quiet = Annotated[bool, flag("--quiet", "Print no progress and no notes.")]
 Device = Annotated[str, option("Device: auto, cpu or cuda.", "NAME")]
 Seed = Annotated[
     int, option("Seed: the same one gives the same result.", "N", min=0, max=2**32 - 1)
-]
-Scaling = Annotated[str, option("Feature scaling: auto, none, row or standardise.", "NAME")]
-SplitRule = Annotated[
-    str, option("Split rule: stratified, per_class, fixed, public, or fraction:0.1.", "RULE")
 ]
 ExcelSafe = Annotated[
     bool,
@@ -86,73 +106,39 @@ ExcelSafe = Annotated[
 ]
 
 
-def takes(
-    *kinds: type[Any], without: Collection[str] = (), first: str = ""
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of dataclasses as options, ``without`` some.
-
-    The command's first parameters are the dataclasses made of them; the others are options of its
-    own. typer has no options in groups: it reads a signature, and gets that of all of them.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        shared = [_parameters(kind, without) for kind in kinds]
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[len(kinds) :]
-        own = [parameter.replace(kind=_KEYWORD) for parameter in own]
-        # Arguments and required options, which have no default, come first.
-        required = [parameter for parameter in own if parameter.default is parameter.empty]
-        others = [parameter for parameter in own if parameter not in required]
-        every = [*required, *(parameter for some in shared for parameter in some), *others]
-
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            made = [
-                kind(**{parameter.name: values.pop(parameter.name) for parameter in some})
-                for kind, some in zip(kinds, shared, strict=True)
-            ]
-            command(*made, **values)
-
-        typed: Any = run
-        typed.__signature__ = inspect.Signature(every)
-        typed.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        typed.first = tuple(first.split())
-        return run
-
-    return decorate
-
-
-def _parameters(kind: type[Any], without: Collection[str]) -> list[inspect.Parameter]:
-    """Return the fields of a dataclass as parameters, ``without`` some."""
-    hints = get_type_hints(kind, include_extras=True)
-    made: list[inspect.Parameter] = []
-    for one in fields(kind):
-        hint, declared = hints[one.name], one.metadata.get("option")
-        if one.name in without:
-            continue
-        if declared is not None:
-            if one.default is False:
-                declared.param_decls = (word(one.name),)
-            hint = Annotated[hint, declared]
-        made.append(inspect.Parameter(one.name, _KEYWORD, default=one.default, annotation=hint))
-    return made
-
-
-def word(name: str) -> str:
-    """Return the option of a parameter as the user writes it."""
-    return f"--{name.replace('_', '-')}"
+# In the docstring of a command: the section, and an entry of it.
+_ATTRIBUTES = r"\n*Attributes\n-+\n"
+_ATTRIBUTE = re.compile(r"^(\w+)(?: : (\S+))?\n((?: +.+\n?)+)", re.M)
 
 
 class _LaidOut:
+    """A command whose options are laid out, and which runs the dataclass that they make."""
+
     params: list[Any]
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        first: tuple[str, ...] = getattr(options.get("callback"), "first", ())
-        self.params = laid_out(self.params, first)
+    def __init__(self, *args: Any, callback: Any = None, **options: Any) -> None:
+        def run(**values: Any) -> Any:
+            made = callback(**values)
+            return made() if is_dataclass(made) and callable(made) else made
+
+        text, *_ = re.split(_ATTRIBUTES, options.pop("help", None) or "")
+        super().__init__(*args, callback=callback and run, help=text.rstrip() or None, **options)
+        self.first = tuple(getattr(callback, "first", "").split())
+        kind = getattr(callback, "__wrapped__", None)
+        for base in reversed(kind.__mro__ if is_dataclass(kind) else ()):
+            documented = re.split(_ATTRIBUTES, inspect.cleandoc(base.__doc__ or ""))[1:]
+            for name, metavar, words in _ATTRIBUTE.findall("".join(documented)):
+                for param in self.params:
+                    if param.name == name:
+                        param.metavar, param.help = metavar or None, " ".join(words.split())
+        self.params = laid_out(self.params, self.first)
 
     def get_help_option(self, ctx: Any) -> Any:
         above: Any = super()
-        return _without_value(above.get_help_option(ctx))
+        found = above.get_help_option(ctx)
+        if found is not None:
+            found.metavar = ""
+        return found
 
 
 class Command(_LaidOut, typer.core.TyperCommand):
@@ -163,38 +149,44 @@ class Group(_LaidOut, typer.core.TyperGroup):
     """A group of commands whose own options are laid out."""
 
 
-def _without_value(flag: Any) -> Any:
-    """Return an option of yes or no, which takes no value, without a word for one."""
-    if flag is not None:
-        flag.metavar = ""
-    return flag
+def make_command(name: str, code: Any) -> Any:
+    """Return the command of a dataclass or a function, or the group of a ``typer.Typer``."""
+    if isinstance(code, typer.Typer):
+        group = typer.main.get_group(code)
+        group.name = name
+        return group
+    holder = typer.Typer(
+        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+    )
+    holder.command(name, cls=Command)(code)
+    return typer.main.get_command(holder)
 
 
 def laid_out(params: list[Any], first: tuple[str, ...]) -> list[Any]:
     """Return the parameters in the order of help: arguments, the first options, the panels."""
+    places: dict[str, tuple[int, int]] = {}
     for param in params:
         if getattr(param, "is_flag", False):
-            _without_value(param)
-        if param.name in first:
-            param.rich_help_panel = None
-        elif first and param.param_type_name == "option" and not param.rich_help_panel:
-            param.rich_help_panel = RUN
-
-    def place(param: Any) -> tuple[int, int]:
+            param.metavar = ""
+            if param.default is False:
+                param.secondary_opts = []
         if param.param_type_name == "argument":
-            return 0, 0
-        if param.name in first:
-            return 1, first.index(param.name)
-        panel = getattr(param, "rich_help_panel", None)
-        return 2, PANELS.index(panel) if panel in PANELS else -1
-
-    return sorted(params, key=place)
+            places[param.name] = 0, 0
+        elif param.name in first:
+            param.rich_help_panel = None
+            places[param.name] = 1, first.index(param.name)
+        else:
+            if first and not param.rich_help_panel:
+                param.rich_help_panel = RUN
+            panel = getattr(param, "rich_help_panel", None)
+            places[param.name] = 2, PANELS.index(panel) if panel in PANELS else -1
+    return sorted(params, key=lambda param: places[param.name])
 
 
 def given_words(context: typer.Context) -> list[str]:
     """Return the options that were given, not left at their defaults, as the user writes them."""
     return [
-        word(name)
+        f"--{name.replace('_', '-')}"
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     ]
@@ -203,10 +195,3 @@ def given_words(context: typer.Context) -> list[str]:
 def listed(text: str) -> tuple[str, ...]:
     """Return the parts of a text that are separated by commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def limit_epochs(max_epochs: int | None, *, quick: bool) -> int | None:
-    """Return the limit of epochs that --max-epochs or --quick sets."""
-    if quick and max_epochs is not None:
-        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
-    return QUICK_EPOCHS if quick else max_epochs

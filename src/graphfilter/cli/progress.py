@@ -1,11 +1,15 @@
-"""Progress on standard error: bars on a terminal, a plain line every few seconds elsewhere."""
+"""Progress on standard error, and how Ctrl-C ends a training: bars on a terminal, else lines."""
 
 from __future__ import annotations
 
 import math
+import shlex
+import signal
+import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphfilter.cli.screen import err, printable, share
@@ -67,13 +71,10 @@ class _Bars:
     def __init__(self) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
-        )
-        self._progress = Progress(*columns, console=err)
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(), console=err,
+        )  # fmt: skip
         self._tasks: dict[str, Any] = {}
         self._progress.start()
 
@@ -101,21 +102,18 @@ class _Lines:
 
     def __init__(self) -> None:
         self._said = time.monotonic()
-        self._row = ""
-        self._left = ""
+        self._row = self._left = ""
 
     def move(self, row: str, what: str, done: int, total: int, note: str, ended: bool) -> None:
         if row != self._row:
-            self._say()
+            self.stop()
         self._row = row
         self._left = ": ".join(filter(None, (what, note)))
         if ended or time.monotonic() - self._said >= SECONDS:
-            self._say()
+            self.stop()
 
     def stop(self) -> None:
-        self._say()
-
-    def _say(self) -> None:
+        """Print what was not printed yet."""
         if self._left:
             err.print(self._left, soft_wrap=True)
             self._left, self._said = "", time.monotonic()
@@ -128,44 +126,64 @@ def training_bar(
     """Yield a callback for :func:`graphfilter.training.train` that moves a bar.
 
     A training after the first, such as that of a baseline, has the next of the titles; the members
-    of a committee are stages of one training.
+    of a committee are stages of one training. Ctrl-C or SIGTERM stops training at the end of an
+    epoch, so that no half step is kept; a second one stops at once.
     """
-    with progress("", show=show) as move:
-        training, last, stage = 0, -1, ""
+    signals: list[int] = []
 
-        def report(told: Progress) -> None:
-            nonlocal training, last, stage
-            next_member = bool(told.stage and stage)
-            if (told.epoch <= last or (stage and not told.stage)) and not next_member:
-                training += 1
-            last, stage = told.epoch, told.stage
-            ended = told.n_training == 0 or told.epoch == told.max_epochs
-            # Trees and the like have no epochs.
-            note = f"epoch {last}/{told.max_epochs}" if told.max_epochs > 1 else ""
-            if math.isfinite(told.loss):
-                note += f", loss {told.loss:.3f}, validation {_score(told)}"
-            if math.isfinite(told.pool_score):
-                note += f", accuracy of all members {share(told.pool_score)}"
-            if math.isfinite(told.seconds_left):
-                note += f", about {duration(told.seconds_left)} left"
-            title = titles[min(training, len(titles) - 1)]
-            what = f"{title}: {stage}" if stage else title
-            row, note = f"{training}{stage}", note.removeprefix(", ")
-            move(what, last, told.max_epochs, note, row=row, ended=ended)
+    def stop_later(number: int, frame: Any) -> None:
+        signals.append(number)
+        restore()
 
-        yield report
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop_later)
+    try:
+        with progress("", show=show) as move:
+            training, last, stage = 0, -1, ""
+
+            def report(p: Progress) -> None:
+                nonlocal training, last, stage
+                next_member = bool(p.stage and stage)
+                if (p.epoch <= last or (stage and not p.stage)) and not next_member:
+                    training += 1
+                last, stage = p.epoch, p.stage
+                ended = p.n_training == 0 or p.epoch == p.max_epochs
+                title = titles[min(training, len(titles) - 1)]
+                what = f"{title}: {stage}" if stage else title
+                row = f"{training}{stage}"
+                move(what, last, p.max_epochs, _note(p), row=row, ended=ended)
+                if signals:
+                    raise KeyboardInterrupt(signals[0])
+
+            yield report
+    finally:
+        restore()
 
 
-def _score(told: Progress) -> str:
-    """Write the validation score that chooses the epoch under its name, an accuracy in percent."""
+def _note(p: Progress) -> str:
+    """Say how far a training is, and the validation score that chooses its epoch."""
     from graphfilter.training.scores import LABEL_METRICS, METRICS, NUMBER_METRICS
 
-    name, score = told.monitored or (told.score_name, told.val_score)
-    if name == "accuracy" or not math.isfinite(score):
-        return f"accuracy {share(score)}"
-    of_classes = told.score_name == "accuracy"
-    metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
-    return f"{metric.name} {score:.3f}"
+    # Trees and the like have no epochs.
+    notes = [f"epoch {p.epoch}/{p.max_epochs}"] if p.max_epochs > 1 else []
+    if math.isfinite(p.loss):
+        name, score = p.monitored or (p.score_name, p.val_score)
+        said = f"accuracy {share(score)}"
+        if name != "accuracy" and math.isfinite(score):
+            of_classes = p.score_name == "accuracy"
+            metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
+            said = f"{metric.name} {score:.3f}"
+        notes.append(f"loss {p.loss:.3f}, validation {said}")
+    if math.isfinite(p.pool_score):
+        notes.append(f"accuracy of all members {share(p.pool_score)}")
+    if math.isfinite(p.seconds_left):
+        notes.append(f"about {duration(p.seconds_left)} left")
+    return ", ".join(notes)
 
 
 @contextmanager
@@ -189,3 +207,20 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def what_is_kept(out: Path) -> str:
+    """Say what an interrupted fit leaves in its folder, and how to resume it."""
+    from graphfilter.runs.layout import checkpoints
+
+    if not checkpoints(out):
+        return "nothing was saved: there was no checkpoint yet."
+    of_members = any(path.stem.startswith("checkpoint-") for path in checkpoints(out))
+    at_once = " (add --seconds 0 to finish with what is trained)" if of_members else ""
+    return f"finished work is saved. Resume{at_once} with: {command_line()} --resume"
+
+
+def command_line() -> str:
+    """Return the command as it was given, without --resume and --overwrite."""
+    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    return shlex.join(["graphfilter", *words])

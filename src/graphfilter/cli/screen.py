@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Generator, Iterable, Sequence
@@ -16,11 +18,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from graphfilter.cli.words import in_options
-
 # Escape sequences, then what else moves the cursor, hides text or reverses it.
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# The arguments that messages of other rooms name in backticks, with a value where that matters:
+# `weight`, `overwrite=True`, `drop=('age',)`. A user of Python reads them so; the command line says
+# its options, which have the same names but for two.
+ARGUMENTS = (
+    "against", "allow_missing", "as_of", "categorical", "clean_ids", "cost", "delimiter", "device",
+    "directed", "drop", "edge_kind", "edge_time", "embeddings", "encoding", "features",
+    "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "memory", "merge", "model",
+    "number", "output", "overwrite", "resume", "source", "split", "split_by", "start_from",
+    "target", "threshold", "vertex_kind", "weight",
+)  # fmt: skip
+_RENAMED = {"hidden_size": "hidden", "kinds": "column"}
+_ARGUMENT = re.compile(rf"`({'|'.join(ARGUMENTS)})(?:=([^`]+))?`")
 
 
 class _Console(Console):
@@ -47,6 +60,37 @@ def prepare_streams() -> None:
         stream = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def word_of(argument: str) -> str:
+    """Return the option of the command line for an argument of Python."""
+    return f"--{_RENAMED.get(argument, argument).replace('_', '-')}"
+
+
+def in_options(message: str) -> str:
+    """Return a message with the options that set the arguments it names.
+
+    >>> in_options("Name another column with `edge_kind`, or pass `allow_missing=True`.")
+    'Name another column with --edge-kind, or pass --allow-missing.'
+    >>> in_options("to change this: `kinds=(('first name', 'text'),)`")
+    "to change this: --column 'first name=text'"
+    """
+
+    def option(match: re.Match[str]) -> str:
+        word, value = word_of(match[1]), match[2]
+        if value is None or value == "True":
+            return word
+        if value == "False":
+            return word.replace("--", "--no-", 1)
+        try:
+            value = ast.literal_eval(value)
+        except (SyntaxError, ValueError):  # A name with a backtick in it.
+            return match[0]
+        if isinstance(value, tuple):
+            value = ",".join(part if isinstance(part, str) else "=".join(part) for part in value)
+        return f"{word} {shlex.quote(str(value))}"
+
+    return _ARGUMENT.sub(option, message)
 
 
 def printable(text: str) -> str:

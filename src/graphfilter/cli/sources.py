@@ -1,30 +1,38 @@
-"""Where a command's graph comes from: two tables, a dataset's name, or a file.
+"""Where a command's graph comes from: two tables and what their columns are, a name, or a file."""
 
-The options are declared once, as the fields of a dataclass; :func:`takes` gives them to a command.
-"""
-
-from __future__ import annotations
-
+# Annotations are evaluated here: typer reads them. Those of methods are text where they need
+# what is imported late.
 import functools
-from collections.abc import Collection
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.cli.options import COLUMNS, OTHER, TABLES, TEXT, Quiet, listed, option_field
+from graphfilter.cli.options import (
+    COLUMNS,
+    OTHER,
+    TABLES,
+    TARGET,
+    TEXT,
+    Quiet,
+    listed,
+    option_field,
+)
 from graphfilter.cli.progress import download_bar
-from graphfilter.cli.screen import tell, waiting
-from graphfilter.cli.words import in_options
-from graphfilter.util.errors import ConfigError
+from graphfilter.cli.screen import in_options, tell, waiting
+from graphfilter.util.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
     from graphfilter.data.from_tables import Joined
     from graphfilter.data.graph import Graph
+    from graphfilter.estimators.targets import Target
+    from graphfilter.runs.loading import RunDescription
     from graphfilter.runs.plan import Source
     from graphfilter.tables.encoder import TableEncoder
     from graphfilter.tables.roles import Columns
     from graphfilter.tables.source import TableSource
     from graphfilter.tables.text_files import TextOptions
+    from graphfilter.training import Task
 
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
@@ -32,85 +40,88 @@ ORIGIN = (
     "edges", "vertices", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
     "decimal",
 )  # fmt: skip
+# What a table to predict has as the table of the fit had it, where nothing else is said. Not the
+# label: it may have none.
+_AS_BEFORE = (
+    "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge", "clean_ids",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GraphOptions:
-    """Name one graph and, where it comes in tables, the columns that hold what."""
+    """Name one graph and, where it comes in tables, the columns that hold what.
 
-    edges: Path | None = option_field(
-        None, "Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.", "FILE", TABLES
-    )
-    vertices: Path | None = option_field(
-        None, "Table of vertices: an id, features, and a label where known.", "FILE", TABLES
-    )
-    allow_missing: bool = option_field(
-        False,
-        "Leave out edges to vertices that are not in the table, instead of stopping.",
-        panel=TABLES,
-    )
-    directed: bool = option_field(
-        False, "Keep directions: edges go from the source to the target.", panel=TABLES
-    )
-    dataset: str | None = option_field(
-        None, "Named dataset: see graphfilter data list.", "NAME", OTHER
-    )
-    graph: Path | None = option_field(
-        None,
-        "Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store "
-        "(see graphfilter store).",
-        "FILE",
-        OTHER,
-    )
-    label: str | None = option_field(
-        None, "Column of labels; empty cells are unlabelled.", "COLUMN", COLUMNS
-    )
-    unlabelled: str = option_field(
-        "",
-        "Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, "
-        "none, ? and -1; empty cells always.",
-        "LABEL,LABEL",
-        COLUMNS,
-    )
-    id: str | None = option_field(None, "Ids of the vertices.", "COLUMN", COLUMNS)
-    source: str | None = option_field(None, "Ids of one end of the edges.", "COLUMN", COLUMNS)
-    target: str | None = option_field(None, "Ids of the other end.", "COLUMN", COLUMNS)
-    weight: str | None = option_field(None, "Edge weights, not negative.", "COLUMN", COLUMNS)
-    edge_kind: str | None = option_field(
-        None, "Edge types: each has its own filter.", "COLUMN", COLUMNS
-    )
-    merge: str | None = option_field(
-        None,
-        "How rows of the same edge are merged: sum, mean, max or last. Default: amounts, "
-        "minutes and counts are added up.",
-        "NAME",
-        COLUMNS,
-    )
-    clean_ids: bool = option_field(
-        False,
-        "Clean ids in both tables: strip blanks and characters without width, and use "
-        "one Unicode form.",
-        panel=COLUMNS,
-    )
-    delimiter: str | None = option_field(
-        None, "Separator: comma, semicolon, tab, pipe, space or a character.", "NAME", TEXT
-    )
-    encoding: str | None = option_field(
-        None, "Encoding: utf-8, utf-16, cp1252, latin-1, ...", "NAME", TEXT
-    )
-    decimal: str | None = option_field(None, "Decimal sign: . or ,", "SIGN", TEXT)
+    Attributes
+    ----------
+    edges : FILE
+        Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.
+    vertices : FILE
+        Table of vertices: an id, features, and a label where known.
+    allow_missing
+        Leave out edges to vertices that are not in the table, instead of stopping.
+    directed
+        Keep directions: edges go from the source to the target.
+    dataset : NAME
+        Named dataset: see graphfilter data list.
+    graph : FILE
+        Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store (see
+        graphfilter store).
+    label : COLUMN
+        Column of labels; empty cells are unlabelled.
+    unlabelled : LABEL,LABEL
+        Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, none, ? and
+        -1; empty cells always.
+    id : COLUMN
+        Ids of the vertices.
+    source : COLUMN
+        Ids of one end of the edges.
+    target : COLUMN
+        Ids of the other end.
+    weight : COLUMN
+        Edge weights, not negative.
+    edge_kind : COLUMN
+        Edge types: each has its own filter.
+    merge : NAME
+        How rows of the same edge are merged: sum, mean, max or last. Default: amounts, minutes and
+        counts are added up.
+    clean_ids
+        Clean ids in both tables: strip blanks and characters without width, and use one Unicode
+        form.
+    delimiter : NAME
+        Separator: comma, semicolon, tab, pipe, space or a character.
+    encoding : NAME
+        Encoding: utf-8, utf-16, cp1252, latin-1, ...
+    decimal : SIGN
+        Decimal sign: . or ,
+    """
+
+    edges: Path | None = option_field(None, TABLES)
+    vertices: Path | None = option_field(None, TABLES)
+    allow_missing: bool = option_field(False, TABLES)
+    directed: bool = option_field(False, TABLES)
+    dataset: str | None = option_field(None, OTHER)
+    graph: Path | None = option_field(None, OTHER)
+    label: str | None = option_field(None, COLUMNS)
+    unlabelled: str = option_field("", COLUMNS)
+    id: str | None = option_field(None, COLUMNS)
+    source: str | None = option_field(None, COLUMNS)
+    target: str | None = option_field(None, COLUMNS)
+    weight: str | None = option_field(None, COLUMNS)
+    edge_kind: str | None = option_field(None, COLUMNS)
+    merge: str | None = option_field(None, COLUMNS)
+    clean_ids: bool = option_field(False, COLUMNS)
+    delimiter: str | None = option_field(None, TEXT)
+    encoding: str | None = option_field(None, TEXT)
+    decimal: str | None = option_field(None, TEXT)
     quiet: Quiet = False
 
-    def words(self) -> tuple[str, ...]:
-        """Return the words of the command line that name the graph."""
-        return self.given_options()
-
-    def given_options(self, names: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the words of the command line for every option that was given, of some names."""
+    def words(self, kind: "type[GraphOptions]") -> tuple[str, ...]:
+        """Return the words of the command line for the options of a class that were given."""
         words: list[str] = []
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name == "quiet" or value in (f.default, "") or (names and f.name not in names):
+        for f in fields(kind):
+            usual: Any = getattr(f.default, "default", f.default)
+            value = getattr(self, f.name, usual)
+            if f.name == "quiet" or value in (usual, ""):
                 continue
             word = f"--{f.name.replace('_', '-')}"
             if isinstance(value, bool):
@@ -121,21 +132,21 @@ class GraphOptions:
         return tuple(words)
 
     @property
-    def text(self) -> TextOptions:
+    def text(self) -> "TextOptions":
         """How the tables are written."""
         from graphfilter.tables.text_files import TextOptions
 
         return TextOptions(self.delimiter, self.encoding, self.decimal)
 
     @functools.cached_property
-    def vertex_table(self) -> TableSource:
+    def vertex_table(self) -> "TableSource":
         """The table of vertices: opened once, whatever is read of it."""
         from graphfilter.tables.formats import open_table
 
         assert self.vertices is not None
         return open_table(self.vertices, self.text)
 
-    def columns(self, like: Columns | None = None) -> Columns:
+    def columns(self, like: "Columns | None" = None) -> "Columns":
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
         from graphfilter.tables.roles import Columns
 
@@ -145,21 +156,17 @@ class GraphOptions:
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen |= {"kinds": (), "predicted": ()}
-        # Not the label: the table to predict may have none.
-        for name in (
-            "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge",
-            "clean_ids",
-        ):  # fmt: skip
+        for name in _AS_BEFORE:
             chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
         return Columns(**chosen)
 
     def read(
         self,
         *,
-        encoder: TableEncoder | None = None,
-        like: Columns | None = None,
+        encoder: "TableEncoder | None" = None,
+        like: "Columns | None" = None,
         remedy: str | None = None,
-    ) -> Source:
+    ) -> "Source":
         """Read the graph and say what there is to say of it; one kind of source must be named.
 
         ``remedy`` is what an error about an edge to an unknown vertex advises.
@@ -169,43 +176,71 @@ class GraphOptions:
         from graphfilter.data.files import read_graph
         from graphfilter.data.from_tables import read_tables
 
-        columns = None
-        origin = {
-            name: str(value)
-            for name in ORIGIN
-            if (value := getattr(self, name)) not in (None, False)
-        }
+        columns, quiet = None, self.quiet
         if self.dataset is not None:
-            with download_bar(show=not self.quiet) as progress:
-                found = load_dataset(self.dataset, progress=progress)
+            with download_bar(show=not quiet) as progress:
+                graph = load_dataset(self.dataset, progress=progress)
         elif self.graph is not None and self.graph.is_dir():
-            with waiting(f"opening {self.graph}", quiet=self.quiet):
-                found, encoder, columns = self._open_store(self.graph, encoder)
+            with waiting(f"opening {self.graph}", quiet=quiet):
+                graph, encoder, columns = self._open_store(self.graph, encoder)
         elif self.graph is not None:
-            with waiting(f"reading {self.graph}", quiet=self.quiet):
-                found = read_graph(self.graph, directed=self.directed)
+            with waiting(f"reading {self.graph}", quiet=quiet):
+                graph = read_graph(self.graph, directed=self.directed)
         else:
-            assert self.edges is not None
-            assert self.vertices is not None
             columns = self.columns(like)
-            with waiting(f"reading {self.vertices} and {self.edges}", quiet=self.quiet):
-                found, encoder = read_tables(
+            with waiting(f"reading {self.vertices} and {self.edges}", quiet=quiet):
+                graph, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
                     allow_missing=self.allow_missing, remedy=remedy,
                 )  # fmt: skip
-        found = self.at_its_time(found)
+        if (moment := getattr(self, "as_of", None)) is not None:
+            if getattr(self, "edge_time", None) is None:
+                raise ConfigError(
+                    "--as-of needs the times of the edges: name their column, --edge-time."
+                )
+            graph = graph.as_of(moment)
+            assert graph.history is not None
+            graph = graph.replace(notes=(*graph.notes, graph.history.note()))
         # What is said of the graph stands in the report too.
-        found = found.replace(notes=tuple(map(in_options, found.notes)))
-        read = f"read {found.n_vertices:,} vertices and {found.n_edges:,} edges."
-        tell([read, *found.notes], quiet=self.quiet)
+        graph = graph.replace(notes=tuple(map(in_options, graph.notes)))
+        read = f"read {graph.n_vertices:,} vertices and {graph.n_edges:,} edges."
+        tell([read, *graph.notes], quiet=quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.runs.plan import Source
 
-        return Source(found, encoder if columns else None, origin, columns, self.given_options())
+        named = {name: getattr(self, name) for name in ORIGIN}
+        origin = {name: str(value) for name, value in named.items() if value not in (None, False)}
+        return Source(graph, encoder if columns else None, origin, columns)
+
+    def read_as(
+        self, about: "RunDescription", encoder: "TableEncoder | None", remedy: str | None = None
+    ) -> "Graph":
+        """Read the graph for the model of a run: that of the run where none is named."""
+        named = self
+        if not any((self.edges, self.vertices, self.dataset, self.graph)):
+            kept: dict[str, Any] = {n: about.origin[n] for n in ORIGIN if n in about.origin}
+            if not kept:
+                raise ConfigError(
+                    "the run does not record its graph; name it: --edges and --vertices, "
+                    "or --dataset NAME, or --graph FILE."
+                )
+            for name in {"edges", "vertices", "graph"}.intersection(kept):
+                kept[name] = Path(kept[name])
+            for name in {"allow_missing", "directed"}.intersection(kept):
+                kept[name] = True
+            # Only tables must be told: a store knows its own, whatever tables it was built from.
+            label = about.columns.label if about.columns is not None and "edges" in kept else None
+            named = replace(self, **kept, label=self.label or label)
+        return named.read(encoder=encoder, like=about.columns, remedy=remedy).graph
 
     def join(
-        self, known: Graph, *, title: str, encoder: TableEncoder | None, like: Columns | None
-    ) -> Joined:
+        self,
+        known: "Graph",
+        *,
+        title: str,
+        encoder: "TableEncoder | None",
+        like: "Columns | None",
+    ) -> "Joined":
         """Read tables of new rows and join them to a graph that is known, and has a title."""
         from graphfilter.data.from_tables import join_tables
 
@@ -225,30 +260,26 @@ class GraphOptions:
         tell(joined.notes, quiet=self.quiet)
         return joined
 
-    def at_its_time(self, graph: Graph) -> Graph:
-        """Return the graph as of the moment that was said, where one can be."""
-        return graph
-
     def _open_store(
-        self, folder: Path, wanted: TableEncoder | None
-    ) -> tuple[Graph, TableEncoder | None, Columns | None]:
+        self, folder: Path, wanted: "TableEncoder | None"
+    ) -> "tuple[Graph, TableEncoder | None, Columns | None]":
         """Open a store; its features must be encoded as ``wanted``, where that is said."""
         from graphfilter.data.store import open_store, read_header
         from graphfilter.tables.encoder import TableEncoder
         from graphfilter.tables.roles import Columns
         from graphfilter.util.records import convert
 
-        found, header = open_store(folder), read_header(folder)
+        graph, header = open_store(folder), read_header(folder)
         encoder = None if header.encoder is None else TableEncoder.from_dict(header.encoder)
         if wanted is not None and (encoder is None or encoder.columns != wanted.columns):
             raise ConfigError(
                 f"{folder}: its features must be encoded as the model's were; they are not. Build "
                 "it with graphfilter store ... --like RUN."
             )
-        if self.directed and not found.directed:
+        if self.directed and not graph.directed:
             raise ConfigError(f"{folder}: it has no directions. Leave out --directed.")
         columns = None if header.columns is None else convert(Columns, header.columns)
-        return found, encoder, columns
+        return graph, encoder, columns
 
     def _check(self) -> None:
         """Raise unless one graph is named, and only what applies to it."""
@@ -258,27 +289,142 @@ class GraphOptions:
             raise ConfigError(
                 "name one graph: --edges and --vertices, or --dataset NAME, or --graph FILE."
             )
-        if not tables:
-            others = [word for word in self.words() if word.startswith("--")]
-            others.remove(f"--{named[0]}")
-            if self.directed and self.graph is not None:
-                others.remove("--directed")
-            elif self.directed:
+        if tables:
+            if self.edges is None or self.vertices is None:
+                missing = "--edges" if self.edges is None else "--vertices"
+                raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
+            return
+        if self.directed and self.graph is None:
+            raise ConfigError(
+                "--directed is for tables and files; a dataset with directions has a name of "
+                "its own, such as texas_directed: see graphfilter data list."
+            )
+        fine = {f"--{named[0]}", "--directed"}
+        words = [word for word in self.words(FitOptions) if word.startswith("--")]
+        for word in words:
+            if word in ("--edge-time", "--as-of"):
                 raise ConfigError(
-                    "--directed is for tables and files; a dataset with directions has a name of "
-                    "its own, such as texas_directed: see graphfilter data list."
-                )
-            if others and others[0] in ("--edge-time", "--as-of"):
-                raise ConfigError(
-                    f"{others[0]} is for tables (--edges and --vertices): --{named[0]} has no "
+                    f"{word} is for tables (--edges and --vertices): --{named[0]} has no "
                     "times of edges. Train on a table or store of the earlier edges, and predict "
                     "one of all."
                 )
-            if others:
+            if word not in fine:
                 raise ConfigError(
-                    f"{others[0]} is for tables (--edges and --vertices); leave it out with "
+                    f"{word} is for tables (--edges and --vertices); leave it out with "
                     f"--{named[0]}, which has its own."
                 )
-        elif self.edges is None or self.vertices is None:
-            missing = "--edges" if self.edges is None else "--vertices"
-            raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(GraphOptions):
+    """Say which columns are features, and how they are read.
+
+    Attributes
+    ----------
+    features : COLUMN,COLUMN
+        Use only these features, separated by commas.
+    categorical : COLUMN,COLUMN
+        One-hot encode these columns of numbers.
+    drop : COLUMN,COLUMN
+        Leave these columns out.
+    column : NAME=KIND
+        Read a column as number, boolean, category, date, text or drop. Repeat for others.
+    vertex_kind : COLUMN
+        Vertex types (account, device): a column that a type never has is not missing on its
+        vertices.
+    """
+
+    features: str = option_field("", COLUMNS)
+    categorical: str = option_field("", COLUMNS)
+    drop: str = option_field("", COLUMNS)
+    column: list[str] | None = option_field(None, COLUMNS)
+    vertex_kind: str | None = option_field(None, COLUMNS)
+
+    def columns(self, like: "Columns | None" = None) -> "Columns":
+        """Add the kinds of columns that were said."""
+        from graphfilter.tables.columns import KINDS
+
+        kinds: list[tuple[str, str]] = []
+        for word in self.column or ():
+            name, equals, kind = word.rpartition("=")
+            if not equals:
+                raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
+            kind = check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))
+            kinds.append((name, kind))
+        return replace(super().columns(like), kinds=tuple(kinds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(FeatureOptions):
+    """Say which vertices train, too.
+
+    Attributes
+    ----------
+    split : COLUMN
+        Parts: train, val or test per vertex.
+    edge_time : COLUMN
+        Times of the edges. With --as-of or --split-by, training leaves later edges out; predictions
+        use all.
+    as_of : DATE
+        Train only with the edges before this date (or number, like --edge-time).
+    """
+
+    split: str | None = option_field(None, COLUMNS)
+    edge_time: str | None = option_field(None, COLUMNS)
+    as_of: str | None = option_field(None, COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictedOptions(FitOptions):
+    """Say what to predict, where it is not one class per vertex.
+
+    Attributes
+    ----------
+    number : COLUMN,COLUMN
+        Predict numbers instead of a label; empty cells are unknown. Several columns, separated by
+        commas, share a model.
+    multilabel : COLUMN,COLUMN
+        Predict several labels per vertex: columns of yes and no, separated by commas. Rows with all
+        of them empty are unknown.
+    """
+
+    number: str = option_field("", TARGET)
+    multilabel: str = option_field("", TARGET)
+
+    @property
+    def values_word(self) -> str:
+        """The option that names numbers or labels to predict; empty where it is classes."""
+        return "--number" if self.number else "--multilabel" if self.multilabel else ""
+
+    def columns(self, like: "Columns | None" = None) -> "Columns":
+        """Leave out of the features what is to be predicted."""
+        chosen = super().columns(like)
+        targets = listed(self.number or self.multilabel)
+        for name in targets:
+            if name in chosen.features:
+                raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
+        dropped = (*chosen.drop, *(n for n in targets if n not in chosen.drop))
+        return replace(chosen, drop=dropped, predicted=targets)
+
+    def read_target(self) -> "Target":
+        """Read what is to be predicted, one row per vertex."""
+        from graphfilter.training import MULTILABEL, REGRESSION
+
+        task = REGRESSION if self.number else MULTILABEL
+        return read_values(self.vertex_table, task, listed(self.number or self.multilabel))
+
+
+def read_values(
+    table: "TableSource", task: "Task", names: Sequence[str], *, to_learn: bool = True
+) -> "Target":
+    """Read columns of numbers or of labels, one row per vertex."""
+    import numpy as np
+
+    from graphfilter.estimators.targets import named_target
+    from graphfilter.tables.labels import read_label_columns, read_number_column
+    from graphfilter.training import REGRESSION
+
+    if task is not REGRESSION:
+        return named_target(task, read_label_columns(table, names), names)
+    numbers = [read_number_column(table, name, to_learn=to_learn) for name in names]
+    return named_target(task, np.column_stack(numbers), names)

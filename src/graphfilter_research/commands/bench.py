@@ -1,33 +1,27 @@
 """graphfilter bench: models × datasets × splits on record, and tables from the records."""
 
-from __future__ import annotations
-
+# Annotations of fields are evaluated here: typer reads them.
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from graphfilter.cli.column_options import FitOptions
 from graphfilter.cli.options import (
-    QUICK_EPOCHS,
     Command,
     Device,
     Group,
     Quiet,
-    Scaling,
-    SplitRule,
     argument,
     given_words,
-    limit_epochs,
     listed,
     option,
     option_field,
-    takes,
 )
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.cli.sources import FitOptions
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter_research.commands.progress import mover
 from graphfilter_research.commands.table import (
@@ -42,6 +36,13 @@ if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
     from graphfilter_research.bench.record import Record
 
+# With --quick.
+QUICK_EPOCHS = 100
+Scaling = Annotated[str, option("Feature scaling: auto, none, row or standardise.", "NAME")]
+SplitRule = Annotated[
+    str, option("Split rule: stratified, per_class, fixed, public, or fraction:0.1.", "RULE")
+]
+
 app = typer.Typer(
     rich_markup_mode="markdown",
     invoke_without_command=True,
@@ -49,69 +50,83 @@ app = typer.Typer(
 )
 
 
-@dataclass(frozen=True)
-class BenchOptions:
-    """Name what to run, and how."""
-
-    datasets: str = option_field(
-        "", "Datasets: names or npz files, separated by commas.", "NAME,NAME"
-    )
-    models: str = option_field(
-        "",
-        "Models: names (see graphfilter bench models) separated by commas, or all. "
-        "sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.",
-        "NAME,NAME",
-    )
-    out: Path | None = option_field(
-        None,
-        "File of records (.jsonl), one line per run; extended if it exists. The report "
-        "is written beside it: records.html.",
-        "FILE",
-    )
-    runs: int = option_field(10, "Number of runs; run r has seed r and split r.", "N", min=1)
-    split_rule: SplitRule = "stratified"
-    scaling: Scaling = "auto"
-    metric: Metric = "accuracy"
-    device: Device = "auto"
-    jobs: int = option_field(1, "Number of processes.", "N", min=1)
-    max_epochs: int | None = option_field(None, "Maximum number of epochs.", "N", min=1)
-    quick: bool = option_field(False, f"At most {QUICK_EPOCHS} epochs, for a quick look.")
-
-
 @app.callback()
-@takes(FitOptions, BenchOptions, first="datasets models out runs edges vertices label quick")
-def bench(given: FitOptions, how: BenchOptions, context: typer.Context) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Bench(FitOptions):
     """Run models on datasets or on your own tables, and record every run.
 
     The same command resumes: runs on record are not repeated, and failed ones are retried. A column
     named split is used with --split-rule public.
 
     Example:  graphfilter bench --datasets cora,texas --models sgf,mlp --out records.jsonl
+
+    Attributes
+    ----------
+    datasets : NAME,NAME
+        Datasets: names or npz files, separated by commas.
+    models : NAME,NAME
+        Models: names (see graphfilter bench models) separated by commas, or all.
+        sgf@weight_decay=5e-5 is another setting, sgf*5 the average of five seeds.
+    out : FILE
+        File of records (.jsonl), one line per run; extended if it exists. The report is written
+        beside it: records.html.
+    runs : N
+        Number of runs; run r has seed r and split r.
+    jobs : N
+        Number of processes.
+    max_epochs : N
+        Maximum number of epochs.
+    quick
+        At most 100 epochs, for a quick look.
     """
-    if context.invoked_subcommand is not None:
-        for word in given_words(context):
+
+    first: ClassVar[str] = "datasets models out runs edges vertices label quick"
+    datasets: str = ""
+    models: str = ""
+    out: Path | None = None
+    runs: int = option_field(10, min=1)
+    split_rule: SplitRule = "stratified"
+    scaling: Scaling = "auto"
+    metric: Metric = "accuracy"
+    device: Device = "auto"
+    jobs: int = option_field(1, min=1)
+    max_epochs: int | None = option_field(None, min=1)
+    quick: bool = False
+    context: typer.Context
+
+    def __call__(self) -> None:
+        """Run what is not on record; refuse options that are before a command of the group."""
+        if self.context.invoked_subcommand is not None:
+            for word in given_words(self.context):
+                raise ConfigError(
+                    f"{word} is for running models; give options of bench "
+                    f"{self.context.invoked_subcommand} after its name."
+                )
+            return
+        graph = any((self.edges, self.vertices, self.graph, self.dataset))
+        if not (self.datasets or graph) or not self.models or self.out is None:
             raise ConfigError(
-                f"{word} is for running models; give options of bench "
-                f"{context.invoked_subcommand} after its name."
+                "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
+                "--out records.jsonl."
             )
-        return
-    own = any((given.edges, given.vertices, given.graph, given.dataset))
-    if not (how.datasets or own) or not how.models or how.out is None:
-        raise ConfigError(
-            "name what to run: --datasets A,B (or --edges and --vertices) --models M,N "
-            "--out records.jsonl."
-        )
-    from graphfilter.training.scores import METRICS
+        from graphfilter.training.scores import METRICS
 
-    check_name("metric", how.metric, METRICS)
-    failures = _failures(_run(given, how, how.out))
-    for line in failures:
-        complain(line)
-    if failures:
-        raise typer.Exit(1)
+        check_name("metric", self.metric, METRICS)
+        failures = _failures(_run(self, self.out))
+        for line in failures:
+            complain(line)
+        if failures:
+            raise typer.Exit(1)
 
 
-def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
+def limit_epochs(max_epochs: int | None, *, quick: bool) -> int | None:
+    """Return the limit of epochs that --max-epochs or --quick sets."""
+    if quick and max_epochs is not None:
+        raise ConfigError("--quick and --max-epochs both limit the epochs: choose one.")
+    return QUICK_EPOCHS if quick else max_epochs
+
+
+def _run(how: Bench, out: Path) -> "list[Record]":
     """Run what is not on record, write the report and show the table; return the records."""
     from graphfilter.systems import SYSTEMS
     from graphfilter_research.bench.benchmark import run_benchmark
@@ -122,11 +137,11 @@ def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
     page = page_of(out)
     _check_out(out, page)
     names = list(SYSTEMS) if how.models == "all" else list(listed(how.models))
-    named = [*listed(how.datasets), *([given.dataset] if given.dataset else [])]
-    own = (given.vertices or given.graph or given.edges) and not given.dataset
-    graphs = _own_graph(given) if own else {}
+    named = [*listed(how.datasets), *([how.dataset] if how.dataset else [])]
+    own = (how.vertices or how.graph or how.edges) and not how.dataset
+    graphs = _own_graph(how) if own else {}
     try:
-        with progress("{done}/{total} runs", show=not given.quiet) as move:
+        with progress("{done}/{total} runs", show=not how.quiet) as move:
             records = run_benchmark(
                 named, names, out=out, graphs=graphs, split_rule=how.split_rule, runs=how.runs,
                 scaling=how.scaling, device=how.device, jobs=how.jobs, max_epochs=max_epochs,
@@ -144,16 +159,16 @@ def _run(given: FitOptions, how: BenchOptions, out: Path) -> list[Record]:
     return records
 
 
-def _own_graph(given: FitOptions) -> dict[str, Graph]:
+def _own_graph(how: Bench) -> "dict[str, Graph]":
     """Read the user's own graph, under the name of its file; its split column is its public one."""
     from graphfilter.runs.plan import check_classes, with_features
     from graphfilter.splits import Split
 
-    graph, notes = with_features(given.read().graph)
+    graph, notes = with_features(how.read().graph)
     notes += check_classes(graph)
     splits = [Split(s.train, s.val, s.test, rule="public") for s in graph.splits]
-    tell(notes, quiet=given.quiet)
-    path = given.vertices or given.graph
+    tell(notes, quiet=how.quiet)
+    path = how.vertices or how.graph
     assert path is not None
     return {path.name: graph.replace(splits=splits)}
 
@@ -205,7 +220,7 @@ def models() -> None:
     show_table(["name", "model", "setting", "reference"], rows, text_columns=4)
 
 
-def _failures(records: list[Record]) -> list[str]:
+def _failures(records: "list[Record]") -> list[str]:
     """Print what failed, one line per reason."""
     found: dict[str, int] = {}
     for record in records:

@@ -1,14 +1,13 @@
 """graphfilter reproduce: the paper's tables and figures, measured."""
 
-from __future__ import annotations
-
+# Annotations of fields are evaluated here: typer reads them.
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import Quiet, argument, flag, given_words, option_field, takes
+from graphfilter.cli.options import Quiet, argument, given_words, option_field
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
@@ -26,78 +25,80 @@ OUT, RUNNING = "Output", "Running"
 RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
 
-@dataclass(frozen=True)
-class ReproduceOptions:
-    """Say where the records are, and how what is not on record is run."""
-
-    out: Path | None = option_field(
-        None,
-        "Folder for records, tables, figures and report.html; resumes from its records.",
-        "FOLDER",
-        OUT,
-    )
-    from_records: Path | None = option_field(
-        None,
-        "Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.",
-        "FOLDER",
-        OUT,
-    )
-    gzip: bool = option_field(False, "Compress the records.", panel=OUT)
-    runs: int = option_field(
-        10, "Number of runs; run r has seed r and split r.", "N", RUNNING, min=1
-    )
-    jobs: int = option_field(1, "Number of processes.", "N", RUNNING, min=1)
-    device: str = option_field("auto", "Device: auto, cpu or cuda.", "NAME", RUNNING)
-    literature: bool = option_field(
-        False,
-        "Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.",
-        panel=RUNNING,
-    )
-    variants: bool = option_field(
-        False,
-        "Run what goes beyond the paper's rows too: other splits, graphs and settings.",
-        panel=RUNNING,
-    )
-    quick: bool = option_field(
-        False, "Few runs, epochs and datasets, for a quick look.", panel=RUNNING
-    )
-
-
-@takes(ReproduceOptions)
-def reproduce(
-    how: ReproduceOptions,
-    context: typer.Context,
-    target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = "",
-    show_list: Annotated[bool, flag("--list", "List the targets.")] = False,
-    quiet: Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Reproduce:
     """Measure a table or figure of the paper again, beside the published values.
 
     The same command resumes an interrupted one.
 
     Example:  graphfilter reproduce table2 --out results --jobs 8
-    """  # fmt: skip
-    for word in given_words(context):
-        if how.from_records is not None and word in RUN_OPTIONS:
-            raise ConfigError(
-                f"{word} is for running, and --from-records runs nothing: leave one of them out."
-            )
-    from graphfilter_research.paper.targets import TARGETS
 
-    if show_list:
-        for name, known in TARGETS.items():
-            say(f"{name:<20} {known.summary}")
-        return
-    if not target:
-        raise ConfigError("name a target; graphfilter reproduce --list shows them.")
-    check_name("target", target, [*TARGETS, "all"])
-    if how.out is None:
-        raise ConfigError("give a folder for the results with --out.")
-    if _reproduce(how, how.out, target, quiet):
-        raise typer.Exit(1)
+    Attributes
+    ----------
+    out : FOLDER
+        Folder for records, tables, figures and report.html; resumes from its records.
+    from_records : FOLDER
+        Rebuild from the records (.jsonl or .jsonl.gz) of this folder; run nothing.
+    gzip
+        Compress the records.
+    runs : N
+        Number of runs; run r has seed r and split r.
+    jobs : N
+        Number of processes.
+    device : NAME
+        Device: auto, cpu or cuda.
+    literature
+        Tables 2 and 3: run the Literature rows too, where they have a number; they take longer.
+    variants
+        Run what goes beyond the paper's rows too: other splits, graphs and settings.
+    quick
+        Few runs, epochs and datasets, for a quick look.
+    show_list
+        List the targets.
+    """
+
+    target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = ""
+    out: Path | None = option_field(None, OUT)
+    from_records: Path | None = option_field(None, OUT)
+    gzip: bool = option_field(False, OUT)
+    runs: int = option_field(10, RUNNING, min=1)
+    jobs: int = option_field(1, RUNNING, min=1)
+    device: str = option_field("auto", RUNNING)
+    literature: bool = option_field(False, RUNNING)
+    variants: bool = option_field(False, RUNNING)
+    quick: bool = option_field(False, RUNNING)
+    show_list: bool = option_field(False, name="--list")
+    quiet: Quiet = False
+    context: typer.Context
+
+    def __call__(self) -> None:
+        """Check, then run and show the target."""
+        for word in given_words(self.context):
+            if self.from_records is not None and word in RUN_OPTIONS:
+                raise ConfigError(
+                    f"{word} is for running, and --from-records runs nothing: leave one of them "
+                    "out."
+                )
+        from graphfilter_research.paper.targets import TARGETS
+
+        if self.show_list:
+            for name, known in TARGETS.items():
+                say(f"{name:<20} {known.summary}")
+            return
+        if not self.target:
+            raise ConfigError("name a target; graphfilter reproduce --list shows them.")
+        check_name("target", self.target, [*TARGETS, "all"])
+        if self.out is None:
+            raise ConfigError("give a folder for the results with --out.")
+        if _reproduce(self, self.out, self.target, self.quiet):
+            raise typer.Exit(1)
 
 
-def _reproduce(how: ReproduceOptions, out: Path, target: str, quiet: bool) -> int:
+# What the entry point names.
+reproduce = Reproduce
+
+
+def _reproduce(how: Reproduce, out: Path, target: str, quiet: bool) -> int:
     """Reproduce a target, or all; return how many runs, or targets of all, failed."""
     from graphfilter.util.files import make_folder
     from graphfilter.util.machine import pick_device
@@ -137,8 +138,8 @@ def _reproduce(how: ReproduceOptions, out: Path, target: str, quiet: bool) -> in
 
 
 def _one(
-    target: Target, out: Path, source: Path | None, options: Options, gzip: bool, quiet: bool
-) -> tuple[Rendered, int]:
+    target: "Target", out: Path, source: Path | None, options: "Options", gzip: bool, quiet: bool
+) -> "tuple[Rendered, int]":
     """Run a target unless its records are given, write and print it; count failed runs."""
     from graphfilter_research.lines import pack_lines
     from graphfilter_research.paper.options import QUICK_EPOCHS, QUICK_RUNS
@@ -148,7 +149,7 @@ def _one(
         with progress("{done}/{total} runs", show=not quiet) as move:
             report = mover(move)
 
-            def on_progress(told: BenchProgress) -> None:
+            def on_progress(told: "BenchProgress") -> None:
                 nonlocal failed
                 failed = told.failed
                 report(told)
@@ -174,7 +175,7 @@ def _one(
     return rendered, failed
 
 
-def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str]:
+def _write(rendered: "Rendered", picture: bytes, out: Path, name: str) -> list[str]:
     from graphfilter.report.tables import to_csv, to_latex, to_markdown
     from graphfilter.util.files import atomic_file
     from graphfilter_research.paper.tables import make_table
@@ -197,7 +198,7 @@ def _write(rendered: Rendered, picture: bytes, out: Path, name: str) -> list[str
     return list(files)
 
 
-def _show(rendered: Rendered) -> None:
+def _show(rendered: "Rendered") -> None:
     from graphfilter.report.tables import text_rows
     from graphfilter_research.paper.tables import make_table
 

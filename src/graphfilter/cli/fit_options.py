@@ -1,0 +1,304 @@
+"""What fit can be told beside its graph: what to predict, how it trains, and where the run goes."""
+
+# Annotations are evaluated here: typer reads them.
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphfilter.cli.options import (
+    ANSWER,
+    PAPER,
+    SPLIT,
+    TRAINING,
+    TWO_CLASSES,
+    Device,
+    ExcelSafe,
+    Seed,
+    listed,
+    option_field,
+)
+from graphfilter.cli.sources import PredictedOptions
+from graphfilter.util.errors import ConfigError
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+    from graphfilter.runs.plan import FitRequest, SplitBy
+    from graphfilter.tables.roles import Columns
+
+DEFAULT, SGF = "committee", "sgf"
+# Options that are about classes: they have no meaning for numbers and labels.
+_OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
+# Options of the paper's filter, and the parameters that they set.
+_OF_SGF = {
+    "layers": "n_layers", "hidden": "hidden_size", "dropout": "dropout", "operator": "operator",
+    "init": "filter_init",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(PredictedOptions):
+    """Say what to predict, which vertices train, and what is wanted of the answer.
+
+    Attributes
+    ----------
+    threshold : NUMBER|METRIC
+        Threshold: a probability, or the score that chooses it on validation vertices: f1, accuracy,
+        balanced_accuracy, mcc or cost. Default: the more probable class. Saved with the model and
+        used by predict.
+    cost : TRUE:PREDICTED=COST
+        Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false alarm. The
+        threshold with the lowest cost is chosen.
+    positive : CLASS
+        Positive class. Default: the first that --cost names, or the rarer one.
+    coverage : SHARE
+        Coverage of prediction sets, such as 0.9: predictions.csv then has a set of classes for each
+        vertex, or an interval for its number, that holds the truth for this share of vertices;
+        calibrated on validation vertices.
+    keep_graph
+        Save the graph with the run, for predict --with run. Default: up to 64 MiB.
+    forget_ids
+        Do not save the hashed vertex ids in the model: predict then recognises no vertex, and is
+        less accurate on a graph that has grown.
+    embeddings : FILE
+        Write embeddings, the filtered hidden layer of every vertex, to this .parquet or .csv file.
+    repeats : N
+        Number of splits to train on, side by side: the report and metrics.json show how the scores
+        vary. The model of the first split is saved.
+    title : TEXT
+        Title of the report. Default: the table's name.
+    split_by : COLUMN
+        Split by date or number: train on the earliest 60 %, validate on the next 20 %, test on the
+        latest. For a model that will predict the future. Not a feature.
+    group : COLUMN
+        Split by group (household, plant, patient): no group is in two parts. For a model that will
+        predict new groups. Not a feature.
+    """
+
+    threshold: str = option_field("", TWO_CLASSES)
+    cost: list[str] | None = option_field(None, TWO_CLASSES)
+    positive: str = option_field("", TWO_CLASSES)
+    coverage: float | None = option_field(None, ANSWER)
+    keep_graph: bool | None = option_field(None, ANSWER, name="--keep-graph/--no-keep-graph")
+    forget_ids: bool = False
+    embeddings: Path | None = option_field(None, ANSWER)
+    excel_safe: ExcelSafe = False
+    repeats: int = option_field(1, SPLIT, min=1)
+    title: str = option_field("", ANSWER)
+    split_by: str | None = option_field(None, SPLIT)
+    group: str | None = option_field(None, SPLIT)
+
+    def check_target(self) -> None:
+        """Raise where options do not go together; before anything is read."""
+        word = self.values_word
+        if not word:
+            return
+        if self.number and self.multilabel:
+            raise ConfigError("--number and --multilabel each name what to predict: choose one.")
+        if self.vertices is None:
+            raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
+        if self.multilabel and len(listed(self.multilabel)) < 2:
+            raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
+        for name in _OF_CLASSES:
+            if getattr(self, name):
+                raise ConfigError(
+                    f"--{name} is for one class per vertex; leave it out with {word}."
+                )
+
+    def columns(self, like: "Columns | None" = None) -> "Columns":
+        """Leave the column to divide by out of the features, unless it is named among them."""
+        chosen = super().columns(like)
+        divides = [n for n in (self.split_by, self.group) if n and n not in chosen.features]
+        return replace(chosen, drop=(*chosen.drop, *(n for n in divides if n not in chosen.drop)))
+
+    def split_rule(self) -> "SplitBy":
+        """Read the column to divide by, where there is one."""
+        from graphfilter.runs.plan import STRATIFIED, SplitBy
+        from graphfilter.tables.labels import read_groups, read_times
+
+        named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
+        words = [f"--{name.replace('_', '-')}" for name in named]
+        if len(named) > 1:
+            raise ConfigError(f"{' and '.join(words)} each divide the vertices; give one of them.")
+        if self.split_by is None and self.group is None:
+            return STRATIFIED
+        if self.vertices is None:
+            raise ConfigError(f"{words[0]} names a column of a table (--vertices); there is none.")
+        if self.split_by is not None:
+            times = read_times(self.vertex_table, self.split_by)
+            return SplitBy(self.split_by, times=times)
+        assert self.group is not None
+        return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
+
+    def request(self) -> "FitRequest":
+        """Return what is wanted of the answer."""
+        from graphfilter.runs.plan import FitRequest
+
+        return FitRequest(
+            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
+            self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Name a model, say how it is trained, and where the run goes.
+
+    Attributes
+    ----------
+    model : NAME
+        Model: committee (up to ten models, weighted on validation vertices), committee-low (its
+        three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or any of
+        graphfilter bench models, also in another setting: gcnii@n_layers=8.
+    members : N
+        Networks to average.
+    layers : N
+        Depth of the filter.
+    hidden : N
+        Width of the hidden layer.
+    operator : NAME
+        Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is
+        augmented_adjacency; where edges have directions or types, validation vertices choose
+        between it and channels.
+    init : VALUE
+        Initial α and β: a number, or uniform (drawn from -1 to 1).
+    dropout : RATE
+        Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.
+    balanced
+        Give rare classes more weight.
+    epochs : N
+        Maximum number of epochs. Default: 1500.
+    seconds : SECONDS
+        Time limit for the committee, without baselines. With --resume and 0: finish an interrupted
+        fit with what it has trained.
+    patience : N
+        Epochs without a better validation score before training stops. Default: 40 to 120 for the
+        committee, by the number of labels; 200 for sgf.
+    monitor : NAME
+        Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy or macro_f1;
+        for two classes also roc_auc and average_precision. Default: accuracy; average_precision
+        where one of two classes is rare, or --cost or --positive names it. Numbers: r2 (default) or
+        loss. Several labels: micro_f1 (default), macro_f1, average_precision or loss.
+    scaling : NAME
+        Feature scaling: auto, none, row or standardise.
+    scale : NAME
+        Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, which
+        validation vertices choose; one per number, separated by commas. Default: auto for the
+        committee, identity for others.
+    baselines
+        Train an MLP and fixed low-pass filters too, to report whether the graph helps.
+    start_from : RUN
+        Start from the weights of this run, in a fraction of the epochs, when the graph has grown.
+        Model and columns are those of the run; its vertices keep their parts.
+    out : FOLDER
+        Folder for the report, the predictions and the model.
+    dry_run
+        Print the memory and time that the fit would take; train nothing.
+    resume
+        Resume an interrupted run.
+    overwrite
+        Replace the run in the folder.
+    """
+
+    model: str | None = option_field(None, TRAINING, show_default="committee")
+    members: int = option_field(1, PAPER, min=1)
+    layers: int = option_field(16, PAPER, min=1)
+    hidden: int = option_field(64, PAPER, min=1)
+    operator: str = option_field("auto", PAPER)
+    init: str = option_field("0.5", PAPER)
+    dropout: float | None = option_field(None, PAPER)
+    balanced: bool = option_field(False, TRAINING)
+    epochs: int | None = option_field(None, TRAINING, min=1)
+    seconds: float | None = option_field(None, TRAINING, min=0)
+    patience: int | None = option_field(None, TRAINING, min=1)
+    monitor: str | None = option_field(None, TRAINING)
+    scaling: str = option_field("auto", TRAINING)
+    scale: str | None = option_field(None, TRAINING)
+    baselines: bool = option_field(True, ANSWER)
+    start_from: Path | None = option_field(None, TRAINING)
+    seed: Seed = 0
+    device: Device = "auto"
+    out: Path | None = None
+    dry_run: bool = False
+    resume: bool = False
+    overwrite: bool = False
+
+    def check_training(self, words: set[str], values_word: str) -> None:
+        """Raise where options were given that do not belong together.
+
+        Parameters
+        ----------
+        words : set of str
+            The options that were given.
+        values_word : str
+            The option that names numbers or labels to learn; empty where it is one class.
+        """
+        if values_word and self.balanced:
+            raise ConfigError("--balanced is for one class per vertex; leave it out.")
+        model, efforts = self.model or DEFAULT, _efforts()
+        if self.seconds is not None and model not in efforts:
+            raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
+        if self.scale is not None and values_word != "--number":
+            raise ConfigError("--scale applies to --number only; leave it out.")
+        if model == SGF:
+            return
+        if "--members" in words and model.partition("@")[0] in efforts:
+            raise ConfigError("a committee has its own members; leave --members out.")
+        for name in sorted(name for name in _OF_SGF if f"--{name}" in words):
+            if model == DEFAULT:
+                raise ConfigError(f"--{name} applies to the paper's filter only; add --model sgf.")
+            raise ConfigError(
+                f"--{name} applies to --model sgf only; for another write the setting after its "
+                f"name: --model {model}@{_OF_SGF[name]}=... where it has one."
+            )
+
+    def estimator(self, *, numbers: bool) -> "VertexEstimator":
+        """Return the estimator that learns numbers, or else classes or labels.
+
+        Parameters that are None are its own.
+        """
+        from graphfilter.estimators.graph import GraphClassifier
+        from graphfilter.estimators.graph_regressor import GraphRegressor
+        from graphfilter.estimators.regressor import SGFRegressor
+        from graphfilter.estimators.sgf import SGFClassifier
+        from graphfilter.estimators.system import SystemClassifier, SystemRegressor
+
+        values: dict[str, Any] = {
+            "max_epochs": self.epochs,
+            "patience": self.patience,
+            "monitor": self.monitor,
+            "feature_scaling": self.scaling,
+            "device": self.device,
+            "random_state": self.seed,
+        }
+        if not numbers:
+            values["class_weight"] = "balanced" if self.balanced else None
+        elif self.scale is not None:
+            names = [name.strip() for name in self.scale.split(",")]
+            values["scale"] = names[0] if len(names) == 1 else names
+        model, efforts = self.model or DEFAULT, _efforts()
+        kind: Any
+        if model == SGF:
+            kind = SGFRegressor if numbers else SGFClassifier
+            values |= {name: getattr(self, word) for word, name in _OF_SGF.items()}
+            values |= {"filter_init": _number_or_name(self.init), "n_members": self.members}
+        elif model in efforts:
+            kind = GraphRegressor if numbers else GraphClassifier
+            values |= {"effort": efforts[model], "seconds": self.seconds}
+        else:
+            kind = SystemRegressor if numbers else SystemClassifier
+            values |= {"model": model, "n_members": self.members}
+        return kind(**{name: value for name, value in values.items() if value is not None})
+
+
+def _efforts() -> dict[str, str]:
+    from graphfilter.estimators.graph import EFFORTS
+
+    return {name: effort for effort, name in EFFORTS.items()}
+
+
+def _number_or_name(text: str) -> float | str:
+    """Read a number where there is one; the estimator checks the name."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
