@@ -44,7 +44,7 @@ def measure(task: tuple[str, int, dict[str, Any]]) -> Record:
     share = calibration_share(len(split.val), max(COVERAGES))
     model = GraphClassifier(random_state=seed, calibration_fraction=share, **options)
     model.fit(graph=graph, split=split)
-    promise, test = model.promise_, split.test
+    promise, test = model.calibration_, split.test
     assert promise is not None
     found: Record = {
         "dataset": name,

@@ -52,8 +52,8 @@ def test_intervals_are_those_of_split_conformal_prediction(tmp_path: Path) -> No
     """Where all are equally hard, half the width is the ⌈0.8 · 21⌉-th smallest error of 20."""
     y = numbers()
     estimator = fit_numbers(y)
-    assert estimator.promise_ is not None
-    (interval,) = estimator.promise_.intervals
+    assert estimator.calibration_ is not None
+    (interval,) = estimator.calibration_.intervals
     (fold,) = interval.folds
     assert interval.n_vertices == 20
     said = estimator.outputs_[:, 0]
@@ -80,8 +80,8 @@ def test_sets_are_calibrated_on_vertices_set_aside(tmp_path: Path, several: bool
     estimator = gf.GraphClassifier(
         effort="low", max_epochs=10, calibration_fraction=0.5, random_state=7
     ).fit(graph=GRAPH, y=y, split=SPLIT)
-    assert estimator.promise_ is not None
-    assert estimator.promise_.n_vertices == 20
+    assert estimator.calibration_ is not None
+    assert estimator.calibration_.n_vertices == 20
     estimator.save(tmp_path / "model")
     loaded = gf.GraphClassifier.load(tmp_path / "model")
     sets = estimator.predict_set(coverage=0.8)

@@ -12,12 +12,11 @@ import torch
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.explained import (
+from graphfilter.estimators.contributions import (
     Member,
     explain_by_leaving_out,
     explain_linear,
     explain_members,
-    explain_vertices,
     steps_from,
 )
 from graphfilter.filters import ChebyshevFilter, Filter, IdentityFilter, StackedFilter
@@ -166,27 +165,13 @@ def test_members_add_up_by_weight_and_temperature(graph: Graph) -> None:
         Member.of(first, operator, x, weight=0.75, temperature=2.0),
         Member.of(second, operator, x, weight=0.25, temperature=0.5),
     ]
-    logits = [m(operator, x).detach().numpy() for m in (first, second)]
-    p = sum(
-        w * torch.tensor(z / t).softmax(1).numpy()
-        for w, t, z in ((0.75, 2.0, logits[0]), (0.25, 0.5, logits[1]))
-    )
-    classes = np.array(["a", "b", "c"])
-    found = explain_vertices(members, graph, classes, np.asarray(p), [9], most=4)[0]
-    order = np.argsort(-np.asarray(p)[9])
-    gap = [z[9, order[0]] - z[9, order[1]] for z in logits]
-    assert found.score == pytest.approx(0.75 * gap[0] / 2.0 + 0.25 * gap[1] / 0.5)
-    assert (found.predicted, found.against) == tuple(classes[order[:2]])
-    total = found.base + found.structure + sum(s.contribution for s in found.steps)
-    assert total == pytest.approx(found.score)
-    assert found.exact_share == 1
-    assert len(found.contributors) == 4
-    assert found.predicted in found.sentence
-    alone = Member.of(first, operator, x)
-    half = explain_vertices(
-        [alone, dataclasses.replace(alone, terms=())], graph, classes, np.asarray(p), [9]
-    )[0]
-    assert half.exact_share == 0.5
+    said = [m(operator, x)[9].detach().numpy() @ DIRECTIONS[0] for m in (first, second)]
+    expected = 0.75 * said[0] / 2.0 + 0.25 * said[1] / 0.5
+    for terms in (members[0].terms, ()):  # Linear filters by their matrix, others by leaving out.
+        some = [dataclasses.replace(members[0], terms=terms), members[1]]
+        found = explain_members(some, graph, [9], DIRECTIONS[:1])[0]
+        assert found.score == pytest.approx(expected)
+        assert (found.vertices is None) == (not terms) or len(found.vertices) == 40
 
 
 def test_steps_are_the_shortest_paths(small_graph: Graph) -> None:

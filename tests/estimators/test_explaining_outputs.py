@@ -8,8 +8,8 @@ from scipy.special import logit
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
-from graphfilter.estimators.explained import Contributions
-from graphfilter.estimators.explaining_outputs import _in_units
+from graphfilter.estimators.contributions import Contributions
+from graphfilter.estimators.explanation import in_units
 from graphfilter.training import TargetScale
 from graphfilter.util.errors import ConfigError
 
@@ -69,7 +69,7 @@ def test_a_number_is_explained_in_its_own_unit_on_any_scale(scale: str) -> None:
 def test_parts_that_cancel_keep_the_slope_of_the_scale() -> None:
     scale = TargetScale.fit(np.array([0.0, 9.0, 99.0]), "log")
     sums = Contributions(0.2, 0.5, np.array([-0.5, 0, 0, 0, 0]))
-    found = _in_units(sums, scale)
+    found = in_units(sums, scale)
     assert found.score == pytest.approx(scale.undo(np.array([0.2]))[0])
     slope = np.diff(scale.undo(np.array([0.2, 0.2001])))[0] / 0.0001
     assert found.structure == pytest.approx(0.5 * slope, rel=0.01)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.estimators.conformal import IntervalCalibration, IntervalFold, fewest_for
+from graphfilter.estimators.calibration import IntervalCalibration, IntervalFold, fewest_for
 from graphfilter.splits import held_folds
 
 
@@ -22,7 +22,7 @@ def test_bounds_of_one_fold_equal_split_conformal() -> None:
 def test_bounds_of_several_folds_equal_their_definition() -> None:
     rng = np.random.default_rng(1)
     answers = [rng.normal(size=8) for _ in range(3)]
-    hardness = [rng.normal(size=(8, 2)) for _ in range(3)]
+    hardness = rng.normal(size=(8, 2))
     folds = tuple(
         IntervalFold(np.zeros(2), np.ones(2), rng.normal(size=2), np.sort(rng.random(m)))
         for m in (5, 7, 6)
@@ -30,8 +30,8 @@ def test_bounds_of_several_folds_equal_their_definition() -> None:
     found = IntervalCalibration(folds).bounds(answers, 0.8, hardness)
     for v in range(8):
         low, high = [], []
-        for a, d, fold in zip(answers, hardness, folds, strict=True):
-            reach = fold.scores * np.exp(np.clip(d[v], -2, 2) @ fold.slope)
+        for a, fold in zip(answers, folds, strict=True):
+            reach = fold.scores * np.exp(np.clip(hardness[v], -2, 2) @ fold.slope)
             low += list(a[v] - reach)
             high += list(a[v] + reach)
         below = int(0.2 * 19)
@@ -51,9 +51,9 @@ def test_intervals_cover_exchangeable_vertices_as_often_as_promised(
         answers = rng.normal(size=n)
         truth = answers + np.exp(hard[:, 0]) * rng.standard_t(3, size=n)
         held = held_folds(np.arange(n_held), seed, n_folds)
-        many, columns = [answers] * n_folds, [hard] * n_folds
-        calibration = IntervalCalibration.fit(many, held, truth, columns)
-        low, high = calibration.bounds(many, coverage, columns)[n_held:].T
+        many = [answers] * n_folds
+        calibration = IntervalCalibration.fit(many, held, truth, hard)
+        low, high = calibration.bounds(many, coverage, hard)[n_held:].T
         hits += int(((low <= truth[n_held:]) & (truth[n_held:] <= high)).sum())
     assert abs(hits / (trials * (n - n_held)) - coverage) < 0.025
 
@@ -65,10 +65,10 @@ def test_widths_follow_what_makes_a_vertex_hard() -> None:
     truth = np.exp(hard[:, 0]) * rng.normal(size=900)
     held = held_folds(np.arange(400), 0)
     flat = IntervalCalibration.fit([answers] * 5, held, truth)
-    wide = IntervalCalibration.fit([answers] * 5, held, truth, [hard] * 5)
+    wide = IntervalCalibration.fit([answers] * 5, held, truth, hard)
     lengths = [
         np.diff(flat.bounds([answers] * 5, 0.9), axis=1),
-        np.diff(wide.bounds([answers] * 5, 0.9, [hard] * 5), axis=1),
+        np.diff(wide.bounds([answers] * 5, 0.9, hard), axis=1),
     ]
     assert lengths[1].mean() < 0.9 * lengths[0].mean()
     assert lengths[1][hard[:, 0] > 1].mean() > 3 * lengths[1][hard[:, 0] < -1].mean()

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 
 import graphfilter as gf
 from graphfilter.data import make_csbm
-from graphfilter.estimators import member_answers
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators import members
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import networks as predicting
 from graphfilter.util.records import RowsFile
@@ -45,7 +44,7 @@ def test_answers_on_disk_are_those_in_memory(
     estimator.save(tmp_path / "model")
     loaded = type(estimator).load(tmp_path / "model")
     whole = loaded.answers(graph=other)
-    monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
+    monkeypatch.setattr(members, "IN_MEMORY", 0)
     monkeypatch.setattr(predicting, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(predicting, "COLUMNS_AT_ONCE", 2)
     said = loaded.ask(other, tmp_path)
@@ -86,7 +85,7 @@ def test_filter_reads_rows_and_filters_some_columns_at_a_time(
 
     monkeypatch.setattr(gf.filters.StackedFilter, "forward", watched)
     monkeypatch.setattr(predicting.Prepared, "x", property(fail))
-    monkeypatch.setattr(member_answers, "IN_MEMORY", 0)
+    monkeypatch.setattr(members, "IN_MEMORY", 0)
     monkeypatch.setattr(predicting, "ROWS_AT_ONCE", 50)
     monkeypatch.setattr(predicting, "COLUMNS_AT_ONCE", 2)
     said = estimator.ask(other, tmp_path)

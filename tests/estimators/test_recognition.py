@@ -57,7 +57,7 @@ def before(one_seed: None) -> GraphClassifier:
 def test_fitted_graph_in_another_order_is_answered_as_it_was(fitted: GraphClassifier) -> None:
     order = np.random.default_rng(0).permutation(80)
     moved = GRAPH.subgraph(order)
-    known = fitted.recognise(moved)
+    known = fitted.prepare(moved).known
     assert known is not None
     np.testing.assert_array_equal(known.numbers, order)
     # But for vertices without links, of which nobody knows more than their features.
@@ -71,14 +71,14 @@ def test_fitted_graph_in_another_order_is_answered_as_it_was(fitted: GraphClassi
 
 
 def test_grown_graph_is_answered_by_members_that_know_vertices(before: GraphClassifier) -> None:
-    known = before.recognise(GRAPH)
+    known = before.prepare(GRAPH).known
     assert known is not None
     assert known.is_known.sum() == 65
     prepared = before.prepare(GRAPH)
     heard = {m.system.name for m in before.members_of(prepared) if m.knows_vertices}
     assert heard
     strangers = GRAPH.replace(vertex_names=[f"w{i}" for i in range(80)])
-    assert before.recognise(strangers) is None
+    assert before.prepare(strangers).known is None
     there, here = (before.predict_proba(graph=g) for g in (strangers, GRAPH))
     np.testing.assert_array_equal(there, before.predict_proba(graph=PLAIN))
     assert np.abs(there - here).max() > 1e-3
@@ -174,7 +174,7 @@ def test_directions_that_were_not_there_are_another_graph(before: GraphClassifie
     directed = Graph.from_edges(
         PLAIN.edges, 80, features=PLAIN.features, directed=True, vertex_names=NAMES
     )
-    assert before.recognise(directed) is None
+    assert before.prepare(directed).known is None
 
 
 def test_text_and_number_of_an_id_are_the_same_and_others_differ() -> None:
@@ -222,7 +222,7 @@ def test_numbers_and_labels_are_recognised_too(kind: str, tmp_path: Path) -> Non
     made = estimator(effort="low", **SMALL).fit(
         y=y[OLD] if kind == "numbers" else (y[OLD] > 0).astype(int), graph=GRAPH.subgraph(OLD)
     )
-    assert made.recognise(GRAPH) is not None
+    assert made.prepare(GRAPH).known is not None
     here, there = made.answers(graph=GRAPH), made.answers(graph=PLAIN)
     assert np.abs(here - there).max() > 1e-4
     made.save(tmp_path / "model")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm
-from graphfilter.estimators.conformal import (
+from graphfilter.estimators.calibration import (
     PLAIN,
     SetCalibration,
     SetFold,

@@ -9,7 +9,7 @@ import pytest
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.explained import LastColumns, explain_members, member_of
+from graphfilter.estimators.contributions import LastColumns, explain_members, member_of
 from graphfilter.models import Trees
 from graphfilter.systems import Prepared, get_system, predict_networks
 

@@ -73,7 +73,7 @@ def test_channels_are_used_where_they_help(tmp_path, form):
 
 
 def test_channels_are_left_out_where_they_do_not_help_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("graphfilter.estimators.adaptive._score", lambda outcomes, monitor: 0.5)
+    monkeypatch.setattr("graphfilter.estimators.sgf._score", lambda outcomes, monitor: 0.5)
     graph = make_graph("typed")
     summary = fit(graph, tmp_path / "run", max_epochs=3)
     expected = "2 edge types not used: accuracy on 31 validation vertices is 50.0% with and "

@@ -11,7 +11,7 @@ from graphfilter.cli.sources import GraphOptions
 from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.explained import Explanation
+    from graphfilter.estimators.explanation import Explanation
 
 
 @dataclass(frozen=True, kw_only=True)

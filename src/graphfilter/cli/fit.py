@@ -140,7 +140,7 @@ def _restarted(
 
 def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
-    from graphfilter.estimators.adaptive import AUTO, AdaptiveEstimator, has_channels
+    from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
     from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
     from graphfilter.runs.fit import BASELINES

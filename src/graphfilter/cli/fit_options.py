@@ -256,10 +256,8 @@ class TrainingOptions:
 
         Parameters that are None are its own.
         """
-        from graphfilter.estimators.graph import GraphClassifier
-        from graphfilter.estimators.graph_regressor import GraphRegressor
-        from graphfilter.estimators.regressor import SGFRegressor
-        from graphfilter.estimators.sgf import SGFClassifier
+        from graphfilter.estimators.graph import GraphClassifier, GraphRegressor
+        from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
         from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 
         values: dict[str, Any] = {

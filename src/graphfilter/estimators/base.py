@@ -1,32 +1,38 @@
-"""VertexClassifier: what every classifier here does, whatever its network."""
+"""VertexClassifier and VertexRegressor: what is predicted, a class, labels or numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.alignment import align_target
-from graphfilter.estimators.asking import Ids
-from graphfilter.estimators.conformal import sets_at
-from graphfilter.estimators.explained import Explanation, embed_members
-from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex, members_of
-from graphfilter.estimators.explaining_outputs import explain_vertex
-from graphfilter.estimators.inputs import take_target
-from graphfilter.estimators.promises import check_promise
-from graphfilter.estimators.state import parameters
-from graphfilter.estimators.targets import Target, class_target
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators.calibration import check_calibrated, sets_at
+from graphfilter.estimators.contributions import embed_members, members_of
+from graphfilter.estimators.explanation import (
+    Explanation,
+    class_number,
+    explain_vertices,
+    find_vertex,
+)
+from graphfilter.estimators.inputs import align_target, take_target
+from graphfilter.estimators.targets import Target, class_target, number_target
+from graphfilter.estimators.vertex import Ids, VertexEstimator, parameters
 from graphfilter.splits import Split
+from graphfilter.systems import Prepared
+from graphfilter.systems.prepared import find_scale
 from graphfilter.tables.labels import match_labels
-from graphfilter.training import CLASSIFICATION, Task
+from graphfilter.training import CLASSIFICATION, SCALES, TargetScale, Task
 from graphfilter.training.tasks import Classification
 from graphfilter.util.errors import ConfigError, GraphError, check_name, check_number
+
+AUTO = "auto"
 
 
 @parameters
@@ -137,11 +143,11 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         >>> sets.shape, bool(sets.any(axis=1).all())
         ((200, 2), True)
         """
-        outputs, _, target, rows = self.folds_of(X, graph)
-        p_values = check_promise(self.promise_).p_values(outputs, target)
-        own = p_values if rows is None else p_values[rows]
+        (outputs, _), target, rows = self.folds_of(X, graph)
+        p_values = check_calibrated(self.calibration_).p_values(outputs, target)
+        p_values = p_values if rows is None else p_values[rows]
         several = not self.task_.one_class
-        return sets_at(own, self.predict_proba(X, graph), coverage, several=several)
+        return sets_at(p_values, self.predict_proba(X, graph), coverage, several=several)
 
     def transform(
         self, X: Any = None, graph: Any = None, vertices: Any = None
@@ -208,17 +214,12 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         ('Mr. Hi', ['own', '1'])
         """
         check_is_fitted(self)
-        if not self.task_.one_class:
-            if against is not None:
-                raise ConfigError("against is a class; of several labels, name one as output.")
-            return explain_vertex(self, vertex, X, graph, output, most)
-        if output is not None:
+        if not self.task_.one_class and against is not None:
+            raise ConfigError("against is a class; of several labels, name one as output.")
+        if self.task_.one_class and output is not None:
             raise ConfigError("output is one of several labels; here a vertex has one class.")
-        given = X if self.graph is None else None
-        target, _ = take_target(self, given, graph)
-        own, shares = [find_vertex(target, vertex)], self.predict_proba(given, graph)
         other = None if against is None else class_number(self, against)
-        return explain_graph(self, self.prepare(target), shares, own, against=[other], most=most)[0]
+        return _explain(self, vertex, X, graph, against=[other], output=output, most=most)
 
     def score(
         self,
@@ -237,7 +238,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         y = align_target(X, y, graph)
         if y is None:
             target, rows = take_target(self, X, graph, vertices)
-            y = _labels_of(target, rows)
+            if target.labels is None:
+                raise GraphError("y must hold the labels to score against; got None.")
+            codes = target.labels if rows is None else target.labels[rows]
+            y = [None if code < 0 else target.classes[code] for code in codes]
         if not self.task_.one_class:
             return self._score_labels(self.predict(X, graph, vertices), y, sample_weight)
         codes, known = match_labels(y, self.classes_)
@@ -296,8 +300,155 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         return weights
 
 
-def _labels_of(graph: Graph, rows: NDArray[np.int64] | None) -> list[Any]:
-    if graph.labels is None:
-        raise GraphError("y must hold the labels to score against; got None.")
-    codes = graph.labels if rows is None else graph.labels[rows]
-    return [None if code < 0 else graph.classes[code] for code in codes]
+@parameters
+class VertexRegressor(RegressorMixin, VertexEstimator):
+    """Predict numbers of the vertices of a graph.
+
+    ``y`` of :meth:`fit` is an array (n,) or, of several numbers per vertex, (n, T); NaN where
+    unknown.
+    """
+
+    scale: str | Sequence[str] = "identity"
+
+    def read_target(self, y: Any) -> Target:
+        return number_target(y)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        for name in self.scale if isinstance(self.scale, list | tuple) else [self.scale]:
+            check_name("scale", name, (*SCALES, AUTO))
+
+    def scales_for(
+        self, prepared: Prepared | None, target: Target, split: Split
+    ) -> tuple[TargetScale, ...]:
+        assert target.values is not None
+        n_numbers = target.values.shape[1]
+        names = [self.scale] * n_numbers if isinstance(self.scale, str) else list(self.scale)
+        if len(names) != n_numbers:
+            raise ConfigError(
+                f"scale must be one name, or one per number ({n_numbers}); got {names}."
+            )
+        if prepared is None:
+            return tuple(TargetScale.fit(y[split.train]) for y in target.values.T)
+        for name, y in zip(names, target.values.T, strict=True):
+            if name == "log" and (least := float(y[split.train].min())) < 0:
+                raise ConfigError(
+                    f"scale 'log' must have numbers from 0; got {least:g}. Take 'rank', or 'auto'."
+                )
+        return tuple(
+            find_scale(prepared, y, split)
+            if name == AUTO
+            else TargetScale.fit(y[split.train], name)
+            for name, y in zip(names, target.values.T, strict=True)
+        )
+
+    def predict(
+        self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
+    ) -> NDArray[np.float64]:
+        """Return the number of every vertex, averaged over the members: (n,), or (n, T).
+
+        Parameters
+        ----------
+        X, graph, vertices, vertex_ids : optional
+            As in :meth:`graphfilter.SGFClassifier.predict_proba`.
+        """
+        check_is_fitted(self)
+        values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
+        return values[:, 0] if self.is_column_ else values
+
+    def explain(
+        self, vertex: Any, X: Any = None, graph: Any = None, *, output: Any = None, most: int = 10
+    ) -> Explanation:
+        """Say what a predicted number is made of.
+
+        Parameters
+        ----------
+        vertex : str or int
+            Its name, or its number in a graph without names.
+        X, graph : as in `predict`, optional
+        output : name, optional
+            Of several numbers, the one to explain; the first otherwise.
+        most : int
+            Vertices and features to name.
+
+        Returns
+        -------
+        Explanation
+            Its parts add up to the number, whatever scale it was learned on.
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> g = gf.data.make_csbm(n_vertices=60, n_features=3)
+        >>> y = g.adjacency @ g.features[:, 0]
+        >>> model = gf.SGFRegressor(max_epochs=30, random_state=0).fit(g.features, y, graph=g)
+        >>> why = model.explain(5)
+        >>> bool(abs(why.score - model.predict()[5]) < 1e-3)
+        True
+        """
+        check_is_fitted(self)
+        return _explain(self, vertex, X, graph, output=output, most=most)
+
+    def predict_interval(
+        self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
+    ) -> NDArray[np.float64]:
+        """Return an interval for every vertex that holds its number as often as asked for.
+
+        Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
+        has its number inside, whatever the model. Ends are infinite where validation vertices are
+        too few for the coverage.
+
+        Parameters
+        ----------
+        X, graph : as in `predict`, optional
+            Coverage is not guaranteed on another graph.
+        coverage : float
+
+        Returns
+        -------
+        array (n, 2), or (n, T, 2) of several numbers
+        """
+        folded, _, rows = self.folds_of(X, graph)
+        calibration = check_calibrated(self.calibration_)
+        ends = calibration.intervals_at(folded, coverage, self.target_scales_)
+        ends = ends if rows is None else ends[rows]
+        return ends[:, 0] if self.is_column_ else ends
+
+    def score(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+    ) -> float:
+        """Return R² on the vertices whose ``y`` is known, averaged over several numbers."""
+        check_is_fitted(self)
+        if y is None:
+            raise GraphError("y must hold the numbers to score against; got None.")
+        y = align_target(X, y, graph)
+        target, predicted = number_target(y), self.predict(X, graph, vertices)
+        if len(target) != len(predicted):
+            raise GraphError(
+                f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
+            )
+        assert target.values is not None
+        known = target.codes >= 0
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(target.values[known], predicted[known], sample_weight=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _explain(
+    estimator: VertexEstimator, vertex: Any, X: Any, graph: Any, **options: Any
+) -> Explanation:
+    """Explain one vertex; ``X`` and ``graph`` as in ``predict``."""
+    features = X if estimator.graph is None else None
+    target, _ = take_target(estimator, features, graph)
+    number, outputs = find_vertex(target, vertex), estimator.answers(features, graph)
+    prepared = estimator.prepare(target)
+    return explain_vertices(estimator, prepared, outputs, [number], **options)[0]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters import Filter
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView
@@ -24,6 +23,9 @@ from graphfilter.util.pictures import (
     mean_curve,
 )
 
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
     """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
@@ -36,7 +38,7 @@ def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
 
 
 def filter_view(
-    estimator: EstimatorState,
+    estimator: VertexEstimator,
     label_frequency: Mapping[Any, float] | None = None,
     *,
     title: str = "",
@@ -51,18 +53,25 @@ def filter_view(
             "plot_filter needs a model with a graph filter; "
             f"{type(estimator).__name__} was fitted with {estimator.system_.title}, which has none."
         )
+    if label_frequency is None:
+        label_frequency = {}
+        prepared = getattr(estimator, "prepared_", None)
+        if prepared is not None and estimator.task_.one_class and prepared.graph.n_edges:
+            graph = prepared.graph
+            frequency = known_frequency(graph, np.flatnonzero(graph.labels >= 0)).value
+            label_frequency = dict(zip(graph.classes.tolist(), frequency.tolist(), strict=True))
     results: list[FitResult] = getattr(estimator, "filter_results_", [])
     return FilterView(
         operator=estimator.filter_operator,
         start=filter_at(estimator.filter_, results[0], 0) if results else None,
         learned=estimator.filters_,
-        label_frequency=_label_frequency(estimator) if label_frequency is None else label_frequency,
+        label_frequency=label_frequency,
         title=title,
         corner=corner,
     )
 
 
-def fitted_card(estimator: EstimatorState) -> str:
+def fitted_card(estimator: VertexEstimator) -> str:
     """Return what a notebook shows of a fitted estimator below its parameters, as HTML."""
     rows = [("fitted on", repr(estimator.graph_))] if hasattr(estimator, "graph_") else []
     if hasattr(estimator, "n_epochs_"):
@@ -75,8 +84,7 @@ def fitted_card(estimator: EstimatorState) -> str:
         return card("Fitted", rows)
     view = filter_view(estimator)
     lam = eigenvalue_of(FREQUENCY_GRID, view.operator)
-    curves = np.array([f.response(lam) for f in view.learned])
-    mean = mean_curve(curves)
+    mean = mean_curve(np.array([f.response(lam) for f in view.learned]))
     lines = [Line(FREQUENCY_GRID.tolist(), mean.tolist())]
     if view.start is not None:
         start = view.start.response(lam)
@@ -92,14 +100,3 @@ def fitted_card(estimator: EstimatorState) -> str:
     shown += "; dashed: before training" if view.start is not None else ""
     shown += "; dotted: the classes' label frequencies" if view.label_frequency else ""
     return card("Fitted", rows, picture, note=f"{shown}.")
-
-
-def _label_frequency(estimator: EstimatorState) -> dict[Any, float]:
-    """Return the label frequency of each class of the fitted graph, where it is at hand."""
-    prepared = getattr(estimator, "prepared_", None)
-    if prepared is None or not estimator.task_.one_class or not prepared.graph.n_edges:
-        return {}
-    graph = prepared.graph
-    known = np.flatnonzero(graph.labels >= 0)
-    frequency = known_frequency(graph, known).value
-    return dict(zip(graph.classes.tolist(), frequency.tolist(), strict=True))

@@ -1,23 +1,49 @@
-"""The features that an estimator is given, checked, and held to the names of the fit."""
+"""Features: X as it is given, checked, encoded where it has words, held to the names of the fit."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from graphfilter.data.attributes import check_sparse
+from graphfilter.data.edges import check_real, on_host
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.given import given_features, in_one_line
-from graphfilter.estimators.given_tables import encode_table, fit_encoder, odd_column, table_names
-from graphfilter.estimators.state import EstimatorState
-from graphfilter.util.errors import GraphError
+from graphfilter.tables.columns import Features
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.formats import FrameTable
+from graphfilter.util.errors import GraphError, GraphFilterError
+from graphfilter.util.words import count
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+
+_NAME = "X"
+
+
+@contextmanager
+def in_one_line(remedy: str) -> Generator[None]:
+    """Within, raise what scikit-learn and numpy say of X or y in one line, with a remedy.
+
+    Names of columns stay in lines of their own, as scikit-learn's contract has them.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        if isinstance(error, GraphFilterError) or "feature names" in text.lower():
+            raise
+        kind = TypeError if isinstance(error, TypeError) else GraphError
+        raise kind(f"{' '.join(text.split())[:500].rstrip('.')}. {remedy}") from None
 
 
 @in_one_line("Give numbers (n, d), or a DataFrame, whose words, dates and gaps are encoded.")
-def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) -> Any:
+def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names.
 
     Of a table with words, dates or gaps ``encoder_`` keeps how they become numbers.
@@ -40,7 +66,7 @@ def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) 
         return checked
     if (odd := odd_column(features)) is not None:
         raise GraphError(
-            f"X must hold numbers, as in the fit; column {odd.name!r} has {odd.problem}. Fill it "
+            f"X must hold numbers, as in the fit; column {odd}. Fill it "
             "in, or fit on a table that has such cells too: fit then learns a value to replace "
             "them."
         )
@@ -51,14 +77,14 @@ def take_features(estimator: EstimatorState, X: Any, held: Any, *, reset: bool) 
     )  # fmt: skip
 
 
-def named_features(estimator: EstimatorState, features: Any) -> dict[str, Any]:
+def named_features(estimator: VertexEstimator, features: Any) -> dict[str, Any]:
     """Return features that an estimator took, and their names, as changes of a graph."""
     names = _feature_names(estimator)
     fit = names is not None and len(names) == features.shape[1]
     return {"features": features, "feature_names": names if fit else None}
 
 
-def _feature_names(estimator: EstimatorState) -> tuple[str, ...] | None:
+def _feature_names(estimator: VertexEstimator) -> tuple[str, ...] | None:
     """Return what the columns are called that the network sees, where they have names."""
     if estimator.encoder_ is not None:
         return estimator.encoder_.feature_names
@@ -66,7 +92,7 @@ def _feature_names(estimator: EstimatorState) -> tuple[str, ...] | None:
     return None if known is None else tuple(known.tolist())
 
 
-def _features_of(estimator: EstimatorState, held: Any, reset: bool) -> Any:
+def _features_of(estimator: VertexEstimator, held: Any, reset: bool) -> Any:
     """Return the checked features of a Graph."""
     features = held.features if isinstance(held, Graph) else None
     if features is None:
@@ -94,7 +120,7 @@ def _features_of(estimator: EstimatorState, held: Any, reset: bool) -> Any:
     return checked
 
 
-def _in_order_of_the_fit(estimator: EstimatorState, X: Any, reset: bool) -> Any:
+def _in_order_of_the_fit(estimator: VertexEstimator, X: Any, reset: bool) -> Any:
     """Return a DataFrame with its columns in the order of the fit, where they are the same ones."""
     known = getattr(estimator, "feature_names_in_", None)
     columns = getattr(X, "columns", None)
@@ -114,3 +140,126 @@ def _other_names(found: list[str], known: list[str]) -> str:
         f"the graph's features must be those of the fit; {problem}. Read the tables "
         "with the encoder of the fit, as graphfilter predict does."
     )
+
+
+def given_features(X: Any) -> Any:
+    """Return X without a gradient; masked cells and numbers beyond any float are refused."""
+    given = _detached(X, "X")
+    check_real(given, "X")
+    if not isinstance(given, np.ma.MaskedArray):
+        return given
+    if n := int(np.ma.count_masked(given)):
+        raise GraphError(
+            f"X must hold a number in every cell; {n:,} are masked. Fill them in: X.filled(0)."
+        )
+    return given.data
+
+
+def given_target(y: Any) -> Any:
+    """Return y without a gradient, unknown where it is masked."""
+    y = _detached(y, "y")
+    if not isinstance(y, np.ma.MaskedArray):
+        return y
+    if y.dtype.kind == "f":
+        return y.filled(np.nan)
+    if not np.ma.count_masked(y):
+        return y.data
+    values: np.ndarray = y.data.astype(object)
+    values[np.ma.getmaskarray(y)] = None
+    return values.tolist() if values.ndim == 1 else values
+
+
+def _detached(values: Any, what: str) -> Any:
+    values = on_host(values)
+    is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    if isinstance(values, list | tuple | int) or (isinstance(values, np.ndarray) and is_object):
+        try:
+            with suppress(TypeError, ValueError):
+                np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            raise GraphError(f"{what} must hold numbers that a float can hold.") from None
+    return values
+
+
+def fit_encoder(X: Any) -> TableEncoder | None:
+    """Return how the columns of a table become numbers; None where they are, or X is no table."""
+    names = table_names(X) if is_table(X) else []
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise GraphError(f"X must name each column once; {name!r} is there {times} times.")
+    if odd_column(X) is None:
+        return None
+    encoder = TableEncoder.fit(_arrow(X), _NAME)
+    if not encoder.columns:
+        why = " ".join(encoder.notes)
+        raise GraphError(f"X must have a column to learn from; none of its {len(names)} is: {why}")
+    return encoder
+
+
+def encode_table(encoder: TableEncoder, X: Any) -> Features:
+    """Return the numbers that a table becomes; columns are found by name, in any order."""
+    if not is_table(X):
+        some = ", ".join(repr(column.name) for column in encoder.columns[:3])
+        raise GraphError(
+            f"X must be a table with the columns of the fit ({some}, ...), whose words, dates or "
+            f"gaps are encoded as in the fit; got {type(X).__name__}. Pass a DataFrame."
+        )
+    return encoder.transform(_arrow(X), _NAME)
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X is a DataFrame of pandas, polars or pyarrow."""
+    columns = getattr(X, "columns", None)
+    return columns is not None and not callable(columns) and hasattr(X, "__arrow_c_stream__")
+
+
+def table_names(X: Any) -> list[str]:
+    """Return the names of the columns of a table."""
+    names = X.column_names if hasattr(X, "column_names") else X.columns
+    return [str(name) for name in names]
+
+
+def odd_column(X: Any) -> str | None:
+    """Return the first column that is not plain numbers, and why; None of an X that is no table."""
+    if not is_table(X):
+        return None
+    return _odd_in_pandas(X) if hasattr(X, "iloc") else _odd_in_arrow(X)
+
+
+def _odd_in_pandas(X: Any) -> str | None:
+    for i, kind in enumerate(X.dtypes):
+        values = X.iloc[:, i]
+        if kind.kind not in "biufc":
+            problem = f"{kind} such as {values.iloc[0]!r}" if len(values) else str(kind)
+        elif n := int(values.isna().sum()):
+            problem = count(n, "missing value")
+        else:
+            continue
+        return f"{str(X.columns[i])!r} has {problem}"
+    return None
+
+
+def _odd_in_arrow(X: Any) -> str | None:
+    import pyarrow.types as is_type
+
+    table = _arrow(X)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        plain = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_boolean(kind)
+        if not plain:
+            problem = f"{kind} such as {column[0].as_py()!r}" if len(column) else str(kind)
+        elif n := column.null_count:
+            problem = count(n, "missing value")
+        elif is_type.is_floating(kind) and np.isnan(np.asarray(column)).any():
+            problem = "NaN"
+        else:
+            continue
+        return f"{name!r} has {problem}"
+    return None
+
+
+def _arrow(X: Any) -> Any:
+    # The index of pandas names vertices; Arrow would make it one more column.
+    frame = X.reset_index(drop=True) if hasattr(X, "reset_index") else X
+    table = FrameTable(frame, _NAME)
+    return table.read(table.names)

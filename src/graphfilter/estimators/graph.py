@@ -1,4 +1,4 @@
-"""GraphClassifier: a committee of filters behind scikit-learn's interface."""
+"""GraphClassifier and GraphRegressor: a committee of models behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.state import parameters
-from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.members import in_units
+from graphfilter.estimators.vertex import VertexEstimator, parameters
 from graphfilter.systems import Outcome, System, get_system
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.committees import GROUPS
@@ -134,7 +134,7 @@ class OfCommittee(VertexEstimator):
         self, outputs: NDArray[np.float64]
     ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Return what is answered, and the probability of the second of two classes."""
-        own = self.in_units(outputs)
+        own = in_units(outputs, self.target_scales_)
         second = own[:, 1].copy() if self.task_.one_class and own.shape[1] == 2 else None
         return self.task_.decide(own), second
 
@@ -189,3 +189,46 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     >>> clf.predict().shape, round(sum(clf.weights_.values()), 6)
     ((120,), 1.0)
     """
+
+
+@parameters
+class GraphRegressor(OfCommittee, VertexRegressor):
+    """Predict numbers of the vertices of a graph with a committee of models.
+
+    The committee of :class:`~graphfilter.GraphClassifier`, whose members answer numbers: their
+    means are weighed by a convex fit to validation vertices, with a spread for each member. The
+    scale of the target is found, and undone in the answers, which are then medians; they stay
+    within the range of the training vertices, widened by its deviation.
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        As in :class:`~graphfilter.SGFClassifier`.
+    effort : {'full', 'low'}
+        'low' trains the three cheapest members.
+    scale : {'auto', 'identity', 'log', 'rank'}, or one of them per number
+        On which scale the numbers are learned: 'auto' takes the one on which boosted trees give
+        validation vertices the highest likelihood (:class:`~graphfilter.training.TargetScale`).
+    seconds, feature_scaling, max_epochs, patience, monitor, validation_fraction, \
+calibration_fraction, device, random_state, verbose
+        As in :class:`~graphfilter.GraphClassifier`; ``monitor`` is 'r2' or 'loss'.
+
+    Attributes
+    ----------
+    target_scales_ : tuple of TargetScale
+        ``target_scales_[0].words`` says it in one line.
+    weights_, fitted_members_, member_notes_, filter_, filters_, split_, graph_, system_, prepared_
+        As in :class:`~graphfilter.GraphClassifier`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.data.make_csbm(n_vertices=120, n_features=4)
+    >>> y = g.adjacency @ g.features[:, 0]
+    >>> model = gf.GraphRegressor(effort="low", max_epochs=20, random_state=0)
+    >>> model = model.fit(g.features, y, graph=g)
+    >>> model.predict().shape, model.predict_interval(coverage=0.8).shape
+    ((120,), (120, 2))
+    """
+
+    scale: str | Sequence[str] = "auto"

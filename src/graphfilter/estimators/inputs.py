@@ -1,32 +1,39 @@
-"""X, y and a graph, as they are given to an estimator, made into one Graph and class numbers."""
+"""X, y and a graph, as they are given to an estimator, made into one Graph and its target.
+
+Rows of X are matched with the vertices of a graph by name, or refused: never paired by luck. An
+estimator that is bound to a graph takes the numbers of some of its vertices, or their features.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
 from graphfilter.data.attributes import check_sparse, holds_names
 from graphfilter.data.edges import on_host
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.alignment import align, align_target, row_names
-from graphfilter.estimators.bound import check_is_bound, take_bound, take_bound_target
 from graphfilter.estimators.features import named_features, take_features
-from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
-from graphfilter.splits import Split
+from graphfilter.splits import Split, check_vertices
 from graphfilter.training import CLASSIFICATION
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, NoGraphWarning
+from graphfilter.util.words import count
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
 
 Index = NDArray[np.int64]
 
 
 def take_training(
-    estimator: EstimatorState, X: Any, y: Any, graph: Any, vertices: Any = None
+    estimator: VertexEstimator, X: Any, y: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Target]:
     """Return the graph with its features, and what is to be learned of every vertex.
 
@@ -61,7 +68,7 @@ def take_training(
 
 
 def take_target(
-    estimator: EstimatorState, X: Any, graph: Any, vertices: Any = None
+    estimator: VertexEstimator, X: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
@@ -175,7 +182,7 @@ def _read_edges(graph: Any, names: list[Any]) -> Graph:
         ) from None
 
 
-def _join(estimator: EstimatorState, X: Any, features: Any, graph: Any, held: Any) -> Graph:
+def _join(estimator: VertexEstimator, X: Any, features: Any, graph: Any, held: Any) -> Graph:
     """Return the graph with these features, its vertices in the order of the rows of X."""
     n = features.shape[0]
     # Edges between names say nothing of the order of the rows: X does.
@@ -202,3 +209,274 @@ def _named_like(graph: Graph, codes: Index, classes: NDArray[Any]) -> Graph:
     if classes.dtype.kind in "iu" and (classes[codes[known]] == own[known]).all():
         return dataclasses.replace(graph, classes=np.arange(graph.n_classes))
     return dataclasses.replace(graph, labels=codes.copy(), classes=classes)
+
+
+def check_is_bound(vertices: Any) -> None:
+    """Raise where an estimator that is bound to no graph is told of vertices."""
+    if vertices is not None:
+        raise ConfigError(
+            "vertices is for an estimator that is bound to a graph, GraphClassifier(graph=g), "
+            "where X holds the features of some of its vertices; this one is bound to none."
+        )
+
+
+def take_bound(
+    estimator: VertexEstimator, X: Any, y: Any, graph: Any, vertices: Any
+) -> tuple[Graph, Target]:
+    """Return the graph to fit, and what is to be learned of every vertex."""
+    bound = estimator.graph
+    if graph is not None:
+        raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
+    if not isinstance(bound, Graph):
+        raise ConfigError(
+            "an estimator is bound to a Graph with features: Graph.of(edges, features=X); "
+            f"got {type(bound).__name__}. Edges without one go to fit(X, y, graph=edges)."
+        )
+    if vertices is not None or _holds_features(X):
+        return _take_rows(estimator, X, y, bound, vertices)
+    if bound.features is None:
+        raise GraphError("a graph to bind an estimator to must have features; it has none.")
+    index = _vertex_numbers(X, bound)
+    target = estimator.read_target(y)
+    if len(target) != len(index):
+        raise GraphError(f"there must be one label per vertex; got {len(target)}, {len(index)}.")
+    estimator.n_features_in_ = 1
+    estimator.bound_rows_ = None
+    return bound, target.spread(index, bound.n_vertices)
+
+
+def take_bound_target(
+    estimator: VertexEstimator, X: Any, vertices: Any
+) -> tuple[Graph, Index | None]:
+    """Return the graph to predict, and which of its vertices (None: all)."""
+    bound = estimator.graph
+    assert bound is not None
+    if estimator.bound_rows_ is None:
+        return bound, None if X is None else _vertex_numbers(X, bound)
+    return (estimator.graph_, None) if X is None else _join_rows(estimator, X, bound, vertices)
+
+
+def _holds_features(X: Any) -> bool:
+    """Return whether X holds features of vertices, not the numbers of some."""
+    shape = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _take_rows(
+    estimator: VertexEstimator, X: Any, y: Any, bound: Graph, vertices: Any
+) -> tuple[Graph, Target]:
+    """Return the part of the bound graph whose features X holds, as a step of a pipeline has them.
+
+    What preprocessing learned of the training rows says nothing of the others yet: they join when
+    they are predicted.
+    """
+    places = _places(X, bound, vertices, _route_or_name(type(estimator).__name__, bound))
+    features = take_features(estimator, X, None, reset=True)
+    target = estimator.read_target(align_target(X, y, None))
+    if len(target) != len(places):
+        raise GraphError(f"X and y must have one row each; got {len(places)}, {len(target)}.")
+    estimator.bound_rows_ = places
+    own = named_features(estimator, features)
+    return bound.subgraph(places).replace(**own, labels=None, splits=()), target
+
+
+def _join_rows(
+    estimator: VertexEstimator, X: Any, bound: Graph, vertices: Any
+) -> tuple[Graph, Index]:
+    """Return the vertices of the fit and those of X as one graph, and the rows of X in it."""
+    fitted = estimator.bound_rows_
+    old = estimator.graph_.features
+    assert fitted is not None
+    assert old is not None
+    places = _places(X, bound, vertices, _name(bound))
+    features = take_features(estimator, X, None, reset=False)
+    if sp.issparse(features) != sp.issparse(old):
+        features = sp.csr_array(features) if sp.issparse(old) else features.toarray()
+    if vertices is None and row_names(X) == list(range(len(places))):
+        _check_not_row_numbers(features, old, places, fitted)
+    others = np.flatnonzero(~np.isin(fitted, places))
+    stack = sp.vstack if sp.issparse(features) else np.vstack
+    joined = bound.subgraph(np.concatenate([places, fitted[others]])).replace(
+        **named_features(estimator, stack([features, old[others]])), labels=None, splits=()
+    )
+    return joined, np.arange(len(places))
+
+
+def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
+    """Return which vertices of a bound graph the rows of X are: as told, by index, or all."""
+    n = bound.n_vertices
+    if len(getattr(X, "shape", ())) != 2:
+        raise ConfigError(
+            "vertices says which vertices the rows of X are: X must then hold their features; "
+            f"got {type(X).__name__}."
+        )
+    if vertices is not None:
+        places = check_vertices(vertices, n, "vertices")
+        if len(places) != X.shape[0]:
+            raise GraphError(
+                f"vertices must name one vertex per row of X ({X.shape[0]}); got {len(places)}."
+            )
+        return places
+    rows = row_names(X)
+    if rows is None and X.shape[0] == n:
+        return np.arange(n)
+    if rows is None:
+        raise GraphError(
+            f"X must say which of the {n} vertices of the bound graph its {X.shape[0]} rows are; "
+            f"{type(X).__name__} does not. {remedy}"
+        )
+    return places_of(rows, bound.vertex_names or range(n))
+
+
+def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index) -> None:
+    """Raise where an index counts rows, as that of a transformer which is given arrays does.
+
+    Then two sets of rows have the same names, and the features of one vertex differ.
+    """
+    _, here, there = np.intersect1d(places, fitted, return_indices=True)
+    if not len(here):
+        return
+    known = old[there]
+    if abs(features[here] - known).max() > 1e-5 * max(1.0, abs(known).max()):
+        raise GraphError(
+            f"the index of X must name vertices; this one counts its {len(places)} rows from 0, "
+            "and these vertices had other features in fit, as where an array went through "
+            'set_output(transform="pandas"). Make X a DataFrame whose index names the vertices '
+            "before it is divided into folds."
+        )
+
+
+def _route_or_name(estimator: str, bound: Graph) -> str:
+    """Return the lines that make cross-validation of a pipeline work on arrays."""
+    text = f'params={{"vertices": np.arange({bound.n_vertices})}}'
+    return (
+        "Route them: sklearn.set_config(enable_metadata_routing=True) and "
+        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {text}). {_name(bound)}"
+    )
+
+
+def _name(bound: Graph) -> str:
+    """Return the lines that do so for any score: scikit-learn routes nothing to predictions."""
+    index = "" if bound.vertex_names is None else ", index=g.vertex_names"
+    return (
+        f"Name them, also where scoring= or predictions are asked for: X = pd.DataFrame(X{index}) "
+        'and sklearn.set_config(transform_output="pandas").'
+    )
+
+
+def _vertex_numbers(X: Any, bound: Graph) -> Index:
+    index = np.asanyarray(X)
+    if index.ndim == 2 and index.shape[1] == 1:
+        index = index[:, 0]
+    what = "X, as the estimator is bound to a graph,"
+    return check_vertices(index, bound.n_vertices, what, repeats=True)
+
+
+def row_names(table: Any) -> list[Any] | None:
+    """Return the index of a DataFrame or Series; None for anything that names no rows."""
+    index = getattr(table, "index", None)
+    # ``list.index`` and ``tuple.index`` are methods.
+    return None if index is None or callable(index) else list(index)
+
+
+def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
+    """Return the graph with its vertices in the order of the rows of X.
+
+    Rows that have names (the index of a DataFrame) and vertices that have names (the nodes of a
+    networkx graph) are matched by them; rows without names are in the order of the vertices.
+
+    Parameters
+    ----------
+    X : features as the user gave them
+    graph : Graph
+    has_names : bool
+        Whether rows without names are ambiguous where the vertices are numbers out of order, as
+        in a networkx graph: is row 0 that of vertex 0, or of the vertex that was added first?
+    """
+    rows, n = row_names(X), graph.n_vertices
+    vertices = None if graph.vertex_names is None else list(graph.vertex_names)
+    if rows is None:
+        if vertices is None or vertices == list(range(n)):
+            return graph
+        if hasattr(X, "columns"):
+            raise GraphError(
+                "X must say which row is which vertex of the graph, whose vertices have names; "
+                f"a {type(X).__name__} has no index. Pass a pandas DataFrame with the names as its "
+                "index, or an array with its rows in the order of the graph's vertices."
+            )
+        if has_names and _are_numbers(vertices, n):
+            raise GraphError(
+                f"the vertices of the graph are the numbers 0..{n - 1} in another order, so it is "
+                "not clear whether row 0 of X is that of vertex 0 or of the first vertex. Pass "
+                "graph=Graph.from_networkx(graph) for rows in the order of its nodes, or a "
+                "DataFrame with the nodes as its index."
+            )
+        return graph
+    if len(rows) != n:
+        raise GraphError(f"the graph must have {len(rows)} vertices, one per row of X; got {n}.")
+    if vertices is None:
+        if rows != list(range(n)) and _are_numbers(rows, n):
+            raise GraphError(
+                f"the index of X must be in order, or not be the numbers 0..{n - 1}: it is not "
+                "clear whether edges name rows by their index or by their position. Pass "
+                "X.sort_index() (and y in the same order), or X.reset_index(drop=True)."
+            )
+        # Kept, so that a later X in another order is matched too.
+        return graph.replace(vertex_names=rows) if len(set(rows)) == n else graph
+    if rows == vertices:
+        return graph
+    return graph.subgraph(places_of(rows, vertices))
+
+
+def align_target(X: Any, y: Any, graph: Any) -> Any:
+    """Return y in the order of the rows of X, or of the vertices, where both have names.
+
+    Rows that the index of y does not name have no label. Without common names, labels are paired
+    with rows by their position, as scikit-learn does.
+    """
+    found, expected = row_names(y), row_names(X)
+    if X is None and isinstance(graph, Graph) and graph.vertex_names is not None:
+        expected = list(graph.vertex_names)
+    if found is None or expected is None or found == expected or not _are_among(found, expected):
+        return y
+    return y.reindex(expected)
+
+
+def _are_among(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Return whether the names of y are some of those of X, each once: not just row numbers."""
+    try:
+        some = set(found)
+        if found == list(range(len(found))) and len(found) != len(expected):
+            return False
+        return len(some) == len(found) and some <= set(expected)
+    except TypeError:
+        return False
+
+
+def places_of(rows: Sequence[Any], vertices: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the position among the vertices of each row's name."""
+    place = {name: i for i, name in enumerate(vertices)}
+    missing = [row for row in rows if row not in place]
+    if missing:
+        raise GraphError(
+            f"the index of X must name the vertices of the graph; {count(len(missing), 'row')} "
+            f"of {len(rows):,} do not, for example {missing[0]!r} (vertices are called "
+            f"{vertices[0]!r}, ...). Set it with X.set_index(...), or pass an array with its rows "
+            "in the order of its nodes."
+        )
+    if len(set(rows)) != len(rows):
+        twice = next(row for i, row in enumerate(rows) if row in rows[:i])
+        raise GraphError(f"the index of X must name every vertex once; got {twice!r} twice.")
+    return np.array([place[row] for row in rows])
+
+
+def _are_numbers(names: Sequence[Any], n: int) -> bool:
+    """Return whether names are the numbers from 0 to n - 1, in any order."""
+    return _same(names, range(n))
+
+
+def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    try:
+        return set(a) == set(b)
+    except TypeError:
+        return False

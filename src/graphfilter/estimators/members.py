@@ -1,24 +1,39 @@
-"""The members of a fitted estimator: networks, what each sees, and what each counts."""
+"""The members of a fitted estimator: what each sees and counts, and their answers together."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.data.graph import Graph
+from graphfilter.estimators.calibration import Folded, check_calibrated, sets_at
 from graphfilter.models import Network
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.committee import without_own_labels
+from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
-from graphfilter.systems.pipeline import learned_filters
 from graphfilter.systems.pooling import pooling_of
-from graphfilter.training import FitResult, Task
+from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
+from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.records import RowsFile
 
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+
+Array = NDArray[np.float64]
+Rows = slice | NDArray[np.int64]
+
+ALL = slice(None)
+# What members say is kept in memory up to this many bytes.
+IN_MEMORY = 1 << 26
 # From a graph of which nothing is known to the fitted one.
 KNOWN_SHARES = (0.0, *reversed(SHARES), 1.0)
 
@@ -63,10 +78,10 @@ class FittedMember:
     temperature_elsewhere: float = 1.0
     columns: int = 0
     share: float = 0.0
-    coefficients: NDArray[np.float64] | None = None
-    coefficients_elsewhere: NDArray[np.float64] | None = None
-    folds: NDArray[np.float64] | None = None
-    growing: NDArray[np.float64] | None = None
+    coefficients: Array | None = None
+    coefficients_elsewhere: Array | None = None
+    folds: Array | None = None
+    growing: Array | None = None
     held_fold: int | None = None
 
     def elsewhere(self) -> FittedMember:
@@ -85,7 +100,7 @@ class FittedMember:
         """Whether it is used on graphs that share vertices with the fitted one."""
         return self.system.recognises and self.growing is not None and bool(self.growing.any())
 
-    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, shares: Array) -> Array:
         """Return what multiplies its outputs where such shares are known: (n,) or (n, T)."""
         assert self.growing is not None
         grid = self.growing.reshape(len(KNOWN_SHARES), -1)
@@ -96,9 +111,7 @@ class FittedMember:
         """Return the network on a device; a copy where it must move, so that the fitted stays."""
         return self.network if device == "cpu" else copy.deepcopy(self.network).to(device)
 
-    def answer(
-        self, prepared: Prepared, only: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def answer(self, prepared: Prepared, only: NDArray[np.int64] | None = None) -> Array:
         """Return its outputs for every vertex (n, C), or for some."""
         network = self.network_on(prepared.device)
         return predict_networks(prepared, self.system, [network], rows=only)[0]
@@ -106,82 +119,93 @@ class FittedMember:
 
 def fitted_members(
     outcomes: Sequence[Outcome], prepared: Prepared
-) -> tuple[list[FittedMember], list[NDArray[np.float64]]]:
+) -> tuple[list[FittedMember], list[Array]]:
     """Return the trained members of runs, and the outputs of each for the vertices.
 
     Several runs count the same. Of a committee, those that count somewhere, and the adaptive
     filter, which is drawn in any case.
     """
     share = 1 / len(outcomes)
-    made: list[tuple[FittedMember, NDArray[np.float64]]] = []
+    members: list[FittedMember] = []
+    outputs: list[Array] = []
     for outcome in outcomes:
-        if isinstance(outcome, CommitteeOutcome):
-            made += _of_committee(outcome, prepared, share)
-        else:
+        if not isinstance(outcome, CommitteeOutcome):
             network = outcome.network.cpu()
-            member = FittedMember(
-                outcome.system, network, outcome.result, share, weight_elsewhere=share
+            members.append(
+                FittedMember(outcome.system, network, outcome.result, share, weight_elsewhere=share)
             )
-            made.append((member, outcome.probabilities))
-    return [member for member, _ in made], [outputs for _, outputs in made]
-
-
-def _of_committee(
-    outcome: CommitteeOutcome, prepared: Prepared, share: float
-) -> list[tuple[FittedMember, NDArray[np.float64]]]:
-    here, there = outcome.pool, outcome.elsewhere
-    members = []
-    for i, part in enumerate(outcome.parts):
-        adaptive = _adaptive(part.runs[0].network)
-        pools = (here, there, *outcome.growing)
-        if not (any(pool.weights[i].any() for pool in pools) or adaptive):
+            outputs.append(outcome.probabilities)
             continue
-        each = share / len(part.runs)
-        columns = prepared.seen_as(part.system.view).graph.n_features
-        by_output = None if here.weights.ndim == 1 else each * here.coefficients[i]
-        by_output_there = None if here.weights.ndim == 1 else each * there.coefficients[i]
-        folds = each * np.stack([pool.coefficients[i] for pool in outcome.folds])
-        growing = None
-        if outcome.growing:
-            # From nothing that is known to all.
-            pools = (there, *reversed(outcome.growing), here)
-            growing = each * np.stack([pool.coefficients[i] for pool in pools])
-        members += [
-            (
-                FittedMember(
+        here, there = outcome.pool, outcome.elsewhere
+        # From nothing that is known to all.
+        growing = (there, *reversed(outcome.growing), here) if outcome.growing else ()
+        one_class = here.weights.ndim == 1
+        for i, part in enumerate(outcome.parts):
+            counts = any(pool.weights[i].any() for pool in (here, there, *outcome.growing))
+            if not (counts or _adaptive(part.runs[0].network)):
+                continue
+            each = share / len(part.runs)
+            columns = prepared.seen_as(part.system.view).graph.n_features
+            for fold, run in enumerate(part.runs):
+                member = FittedMember(
                     part.system,
                     run.network.cpu(),
                     run.result,
-                    each * float(here.weights[i].mean()),
-                    float(here.temperatures[i]) if by_output is None else 1.0,
-                    each * float(there.weights[i].mean()),
-                    float(there.temperatures[i]) if by_output is None else 1.0,
-                    columns,
-                    float(here.shares[i]) / len(part.runs),
-                    by_output,
-                    by_output_there,
-                    folds,
-                    growing,
-                    None if part.held is None else fold,
-                ),
-                run.probabilities,
-            )
-            for fold, run in enumerate(part.runs)
-        ]
-    return members
+                    weight=each * float(here.weights[i].mean()),
+                    temperature=float(here.temperatures[i]) if one_class else 1.0,
+                    weight_elsewhere=each * float(there.weights[i].mean()),
+                    temperature_elsewhere=float(there.temperatures[i]) if one_class else 1.0,
+                    columns=columns,
+                    share=float(here.shares[i]) / len(part.runs),
+                    coefficients=None if one_class else each * here.coefficients[i],
+                    coefficients_elsewhere=None if one_class else each * there.coefficients[i],
+                    folds=each * np.stack([pool.coefficients[i] for pool in outcome.folds]),
+                    growing=each * np.stack([p.coefficients[i] for p in growing])
+                    if growing
+                    else None,
+                    held_fold=None if part.held is None else fold,
+                )
+                members.append(member)
+                outputs.append(run.probabilities)
+    return members, outputs
 
 
 def _adaptive(network: Network[Any]) -> bool:
     """Return whether a network has a filter that is learned."""
-    return any(True for f in learned_filters([network]) for _ in f.parameters())
+    learned = network.main_filter()
+    return learned is not None and any(True for _ in learned.parameters())
+
+
+def drawn_members(members: Sequence[FittedMember]) -> list[int]:
+    """Return which members have a learned filter to draw, the weightiest first.
+
+    Those of one operator: its frequencies are the axis of the picture. Of members with a share in
+    the answer, unless no filter has one.
+    """
+    drawn = [i for i, member in enumerate(members) if _adaptive(member.network)]
+    if not drawn:  # None is learned: fixed ones can be drawn too.
+        drawn = [i for i, m in enumerate(members) if m.network.main_filter() is not None]
+    drawn.sort(key=lambda i: -members[i].weight)
+    drawn = [i for i in drawn if members[i].weight > 0] or drawn
+    return [i for i in drawn if members[i].system.operator == members[drawn[0]].system.operator]
+
+
+def describe_held(held: NDArray[np.int8]) -> str:
+    """Say that labelled vertices are answered for by networks that have not seen their labels."""
+    n_labelled = int((held != NO_FOLD).sum())
+    return (
+        f"each network held a fifth of the {n_labelled:,} training and validation vertices out and "
+        "learned from the others; each of these vertices is answered for by the networks that have "
+        "not seen its label."
+    )
 
 
 def combine(
-    answers: Sequence[NDArray[np.float64]],
+    answers: Sequence[Array],
     members: Sequence[FittedMember],
     task: Task,
-    shares: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    shares: Array | None = None,
+) -> Array:
     """Return the combined outputs of members (n, C).
 
     ``shares`` (n,) say how much is known of each vertex, where the graph is partly known.
@@ -198,75 +222,148 @@ def combine(
     return _pooled(answers, [member.weight / member.temperature for member in members], task)
 
 
-def unseen(
-    answers: Sequence[NDArray[np.float64]],
-    members: Sequence[FittedMember],
-    held: NDArray[np.int8] | None,
-) -> list[NDArray[np.float64]]:
-    """Return the answers of members with those of the network that has not seen a vertex's label.
-
-    ``held`` (n,) is the fold that each vertex was held out in: then the answer is that of its
-    network, in the place of all of its kind.
-    """
-    made, at = list(answers), 0
-    while held is not None and at < len(members):
-        of_kind = 1 if members[at].held_fold is None else N_FOLDS
-        if of_kind > 1:
-            made[at : at + of_kind] = without_own_labels(answers[at : at + of_kind], held)
-        at += of_kind
-    return made
-
-
-def describe_held(held: NDArray[np.int8]) -> str:
-    """Say that labelled vertices are answered for by networks that have not seen their labels."""
-    n_labelled = int((held != NO_FOLD).sum())
-    return (
-        f"each network held a fifth of the {n_labelled:,} training and validation vertices out and "
-        "learned from the others; each of these vertices is answered for by the networks that have "
-        "not seen its label."
-    )
-
-
-def held_factor(member: FittedMember, fold: int) -> int:
-    """Return how often a member counts for a vertex that was held out in a fold; -1 in none."""
-    if member.held_fold is None or fold == NO_FOLD:
-        return 1
-    return N_FOLDS if member.held_fold == fold else 0
-
-
-def combine_folds(
-    answers: Sequence[NDArray[np.float64]],
-    members: Sequence[FittedMember],
-    task: Task,
-    shares: NDArray[np.float64] | None = None,
-) -> list[NDArray[np.float64]]:
-    """Return the combined outputs of members for each pool fitted without one fold.
-
-    One answer alone where there are no such pools: networks that count the same, and another graph.
-    """
-    if shares is not None or members[0].folds is None:
-        return [combine(answers, members, task, shares)]
-    coefficients = np.stack([member.folds for member in members if member.folds is not None])
-    return [_pooled(answers, list(coefficients[:, k]), task) for k in range(coefficients.shape[1])]
-
-
-def _pooled(
-    answers: Sequence[NDArray[np.float64]], coefficients: Sequence[Any], task: Task
-) -> NDArray[np.float64]:
+def _pooled(answers: Sequence[Array], coefficients: Sequence[Any], task: Task) -> Array:
     pooling, weights = pooling_of(task), np.stack(coefficients)
     pool = pooling.kind(weights, np.ones(weights.shape), np.ones(weights.shape))
     return pool.answer(pooling.read(answers))
 
 
-def drawn_members(members: Sequence[FittedMember]) -> list[int]:
-    """Return which members have a learned filter to draw, the weightiest first.
+@dataclass(frozen=True, eq=False)
+class MemberAnswers:
+    """The members' outputs for every vertex, in memory or on disk, and how they are combined.
 
-    Those of one operator: its frequencies are the axis of the picture. Of members with a share in
-    the answer, unless no filter has one.
+    Attributes
+    ----------
+    estimator : VertexEstimator
+    graph : Graph
+    members : sequence of FittedMember
+    by_member : sequence of (n, C)
+        What each says.
+    shares : array (n,) or None
+        How much is known of each vertex, where the graph is partly known.
+    held : array (n,) or None
+        The fold that each vertex was held out in, where some were.
     """
-    found = [i for i, member in enumerate(members) if _adaptive(member.network)]
-    if not found:  # None is learned: fixed ones can be drawn too.
-        found = [i for i, member in enumerate(members) if learned_filters([member.network])]
-    found.sort(key=lambda i: -members[i].weight)
-    found = [i for i in found if members[i].weight > 0] or found
-    return [i for i in found if members[i].system.operator == members[found[0]].system.operator]
+
+    estimator: VertexEstimator
+    graph: Graph
+    members: Sequence[FittedMember]
+    by_member: Sequence[Any]
+    shares: Array | None
+    held: NDArray[np.int8] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: VertexEstimator,
+        prepared: Prepared,
+        folder: Path | None = None,
+        *,
+        only: NDArray[np.int64] | None = None,
+    ) -> MemberAnswers:
+        """Ask every member that answers for a graph.
+
+        Where a folder is given, what is large is written to files in it. With ``only`` the rows
+        are those of a few vertices: models whose answer depends on one row do not read the others.
+        """
+        graph, members = prepared.graph, estimator.members_of(prepared)
+        held, shares = estimator.held_in(prepared), prepared.shares
+        if only is not None:
+            held = None if held is None else held[only]
+            shares = None if shares is None else shares[only]
+        n_bytes = 8 * graph.n_vertices * len(estimator.target_names_) * len(members)
+        by_member: list[Any] = []
+        for i, member in enumerate(members):
+            if folder is None or n_bytes <= IN_MEMORY:
+                by_member.append(member.answer(prepared, only))
+                continue
+            rows = RowsFile(folder / f"member{i}")
+            network = member.network_on(prepared.device)
+            predict_into(prepared, member.system, network, rows.append, folder)
+            by_member.append(rows)
+        return cls(estimator, graph, members, by_member, shares, held)
+
+    def outputs(self, rows: Rows = ALL) -> Array:
+        """Return their combined outputs (m, C), in the units of y."""
+        task, scales = self.estimator.task_, self.estimator.target_scales_
+        outputs = in_units(combine(self._of(rows), self.members, task, self._shares(rows)), scales)
+        if not np.isfinite(outputs).all():
+            raise GraphFilterError(
+                "the model's answers must be finite; for these features they are not. Scale the "
+                "features, or fit again with lower learning rates."
+            )
+        return outputs
+
+    def folds(self, rows: Rows = ALL) -> Folded:
+        """Return the outputs of each pool fitted without a fold, and how hard vertices are.
+
+        One pool alone where there are no such: networks that count the same, and another graph.
+        What may tell how far a number is from its answer (m, 3, T) is how far members disagree, the
+        answer itself, and the degree of the vertex.
+        """
+        answers, members, task = self._of(rows), self.members, self.estimator.task_
+        shares = self._shares(rows)
+        if shares is not None or members[0].folds is None:
+            outputs = [combine(answers, members, task, shares)]
+        else:
+            by_fold = np.stack([member.folds for member in members if member.folds is not None])
+            outputs = [_pooled(answers, list(by_fold[:, k]), task) for k in range(by_fold.shape[1])]
+        if task is not REGRESSION:
+            return outputs, np.zeros((len(outputs[0]), 0, 0))
+        weights = np.array([member.share for member in members])
+        weights = (
+            weights / weights.sum()
+            if weights.sum() > 0
+            else np.full(len(weights), 1 / len(weights))
+        )
+        stacked = np.stack(answers)
+        mean = np.einsum("m,mnt->nt", weights, stacked)
+        variance = np.einsum("m,mnt->nt", weights, np.square(stacked - mean))
+        near = np.log1p(np.diff(self.graph.indptr)[rows])[:, None] + np.zeros_like(outputs[0])
+        return outputs, np.stack([0.5 * np.log(variance + 1e-6), outputs[0], near], axis=1)
+
+    def sets(self, rows: Rows, coverage: float) -> NDArray[np.bool_]:
+        """Return which classes or labels are in the set of each vertex (m, C)."""
+        calibration = check_calibrated(self.estimator.calibration_)
+        if calibration.is_diffused:
+            p_values = self._diffused[rows]
+        else:
+            p_values = calibration.p_values(self.folds(rows)[0], self.graph, rows)
+        several = not self.estimator.task_.one_class
+        return sets_at(p_values, self.outputs(rows), coverage, several=several)
+
+    def intervals(self, rows: Rows, coverage: float) -> Array:
+        """Return the ends (m, T, 2) of the interval of each number."""
+        calibration = check_calibrated(self.estimator.calibration_)
+        return calibration.intervals_at(self.folds(rows), coverage, self.estimator.target_scales_)
+
+    @cached_property
+    def _diffused(self) -> Array:
+        """P-values of all vertices (n, C): the scores of neighbours count, wherever they are."""
+        calibration = check_calibrated(self.estimator.calibration_)
+        return calibration.p_values(self.folds()[0], self.graph)
+
+    def _of(self, rows: Rows) -> list[Array]:
+        """Return the answers of members; of kinds with folds, that of the one that held each out.
+
+        That network has not seen the vertex's label, and answers in the place of all of its kind.
+        """
+        answers, at = [rows_of[rows] for rows_of in self.by_member], 0
+        while self.held is not None and at < len(self.members):
+            of_kind = 1 if self.members[at].held_fold is None else N_FOLDS
+            if of_kind > 1:
+                kind = slice(at, at + of_kind)
+                answers[kind] = without_own_labels(answers[kind], self.held[rows])
+            at += of_kind
+        return answers
+
+    def _shares(self, rows: Rows) -> Array | None:
+        return None if self.shares is None else self.shares[rows]
+
+
+def in_units(outputs: Array, scales: Sequence[TargetScale]) -> Array:
+    """Return outputs (n, C) in the units of y; probabilities are as they are."""
+    if not scales:
+        return outputs
+    columns = [scale.undo(t) for scale, t in zip(scales, outputs.T, strict=True)]
+    return np.column_stack(columns)

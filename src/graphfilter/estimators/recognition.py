@@ -126,7 +126,9 @@ def describe_known(known: Known | None) -> str:
 
 
 def describe_changed(n_changed: int, n_known: int) -> str:
-    """Return what is to be said of ids whose features have changed."""
+    """Return what is to be said of ids whose features have changed; nothing of a few."""
+    if n_changed < max(1, MANY_CHANGED * n_known):
+        return ""
     return (
         f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} are "
         "far from what they were when the model was fitted: their ids may now name other "

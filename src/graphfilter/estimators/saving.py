@@ -1,42 +1,49 @@
-"""A fitted estimator on disk: tensors in safetensors, the rest in JSON, a version in both."""
+"""A fitted estimator on disk: tensors in safetensors, the rest in JSON, a version in both.
+
+What is loaded is checked: types and ranges of the config, shapes and values of the tensors, so that
+nothing that does not fit reaches a prediction.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
+from torch import Tensor
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import FittedMember
-from graphfilter.estimators.promises import Promise
+from graphfilter.estimators.calibration import Calibration
+from graphfilter.estimators.members import KNOWN_SHARES, FittedMember
 from graphfilter.estimators.recognition import KnownVertices
-from graphfilter.estimators.saved_model import (
-    CLASS_DTYPES,
-    POOLS,
-    SavedConfig,
-    SavedMember,
-    check_member,
-    check_names,
-    read_held,
-    scale_tensors,
-)
-from graphfilter.estimators.state import EstimatorState
 from graphfilter.filters.base import read_config
-from graphfilter.models import ChannelNetwork, ModelConfig
-from graphfilter.models.views import VIEWS
+from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
+from graphfilter.models.views import SCALINGS, VIEWS, FeatureScaler
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.channels import without_edges
+from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import System
 from graphfilter.systems.committee import Committee
-from graphfilter.training import REGRESSION, TASKS
+from graphfilter.systems.outside import (
+    NotImportedError,
+    WrongModelError,
+    describe_system,
+    read_system,
+    system_of,
+)
+from graphfilter.systems.pooling import TEMPERATURES
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.training import REGRESSION, SCALES, TASKS, TargetScale
 from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.util.files import make_folder
 from graphfilter.util.records import (
+    convert,
     read_checked_json,
     read_tensors,
     tensors_under,
@@ -45,7 +52,10 @@ from graphfilter.util.records import (
 )
 from graphfilter.version import __version__
 
-E = TypeVar("E", bound=EstimatorState)
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
+
+E = TypeVar("E", bound="VertexEstimator")
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -53,10 +63,27 @@ CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 # What a member counts.
 _NUMBERS = ("weight", "temperature", "weight_elsewhere", "temperature_elsewhere", "share")
+# What a committee keeps of its pools, as tensors of all members.
+POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")
+CLASS_DTYPES = (
+    "object", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float32", "float64",
+)  # fmt: skip
+# The largest weight of a member that validation vertices can give.
+_MOST_WEIGHT = 1e6
+# The tensors that are of no member.
+_PARTS = ("scaler", "target", "pool", "promise", "known", "held")
+# Which tensors a scaling has.
+_SCALER_PARTS = {
+    "none": [set[str]()],
+    "row": [set[str]()],
+    "standardise": [{"shift", "scale"}],
+    "auto": [{"scale"}, {"shift", "scale"}],
+}
 
 
 def save_estimator(
-    estimator: EstimatorState, folder: str | Path, run: dict[str, Any] | None = None
+    estimator: VertexEstimator, folder: str | Path, run: dict[str, Any] | None = None
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
@@ -64,54 +91,108 @@ def save_estimator(
     """
     folder = Path(folder)
     make_folder(folder)
-    kept = {
-        "scaler": estimator.scaler_, "promise": estimator.promise_, "known": estimator.known_,
+    encoder, members = estimator.encoder_, estimator.fitted_members_
+    parts = {
+        "scaler": estimator.scaler_, "promise": estimator.calibration_, "known": estimator.known_,
     }  # fmt: skip
     tensors = {
         f"{name}.{key}": torch.tensor(values)
-        for name, part in kept.items()
+        for name, part in parts.items()
         if part is not None
         for key, values in part.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
-        tensors |= scale_tensors(estimator.target_scales_)
-    tensors |= _pool_tensors(estimator.fitted_members_)
+        numbers = [(s.mean, s.deviation, s.low, s.high) for s in estimator.target_scales_]
+        tensors["target.scales"] = torch.tensor(numbers, dtype=torch.float64)
+        for t, scale in enumerate(estimator.target_scales_):
+            tensors[f"target.quantiles{t}"] = torch.tensor(scale.quantiles)
+    for name in POOLS:
+        values = [getattr(member, name) for member in members]
+        if all(value is not None for value in values):
+            tensors[f"pool.{name}"] = torch.tensor(np.stack(values))
     if estimator.held_ is not None:
         tensors["held"] = torch.tensor(estimator.held_)
-    for i, member in enumerate(estimator.members_):
-        tensors |= {f"member{i}.{k}": v for k, v in member.state_dict().items()}
+    for i, network in enumerate(estimator.members_):
+        tensors |= {f"member{i}.{k}": v for k, v in network.state_dict().items()}
     checksum = write_tensors(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
     names = getattr(estimator, "feature_names_in_", None)
-    encoder = estimator.encoder_
-    write_checked_json(
-        folder / CONFIG_FILE,
-        {
-            "format": FORMAT,
-            "version": __version__,
-            "kind": type(estimator).__name__,
-            "parameters": _plain_parameters(estimator),
-            "task": estimator.task_.name,
-            "is_column": estimator.is_column_,
-            "classes": _plain_classes(estimator.target_names_),
-            "n_features": _n_features(estimator),
-            **({} if names is None else {"feature_names": names.tolist()}),
-            **({} if encoder is None else {"encoder": encoder.to_dict()}),
-            "scaling": estimator.scaler_.scaling,
-            "scales": [scale.name for scale in estimator.target_scales_],
-            "has_edges": estimator.has_edges_,
-            "links": estimator.links_checksum_,
-            "members": [_plain_member(m, estimator.system_) for m in estimator.fitted_members_],
-            "model_sha256": checksum,
-            **({"channels": channels} if (channels := _channels(estimator)) else {}),
-            **({} if run is None else {"run": run}),
-        },
-    )
+    # A loaded model has no graph to count the columns on that its networks read.
+    if (graph := getattr(estimator, "graph_", None)) is not None:
+        n_features = graph.n_features
+    else:
+        n_features = estimator.n_features_in_ if encoder is None else len(encoder.feature_names)
+    described = []
+    for member in members:
+        numbers = {name: getattr(member, name) for name in _NUMBERS}
+        if isinstance(estimator.system_, Committee):
+            # All that it is, so that versions whose committees have other members can load it.
+            system, fold = member.system, member.held_fold
+            of_committee = {
+                "name": system.name, "title": system.title, "operator": system.operator,
+                "view": system.view, "model": system.describe(), "columns": member.columns,
+            }  # fmt: skip
+            numbers = of_committee | ({} if fold is None else {"held_fold": fold}) | numbers
+        described.append(numbers)
+    content = {
+        "format": FORMAT,
+        "version": __version__,
+        "kind": type(estimator).__name__,
+        "parameters": _plain_parameters(estimator),
+        "task": estimator.task_.name,
+        "is_column": estimator.is_column_,
+        "classes": _plain_classes(estimator.target_names_),
+        "n_features": n_features,
+        "scaling": estimator.scaler_.scaling,
+        "scales": [scale.name for scale in estimator.target_scales_],
+        "has_edges": estimator.has_edges_,
+        "links": estimator.links_checksum_,
+        "members": described,
+        "model_sha256": checksum,
+    }
+    if names is not None:
+        content["feature_names"] = names.tolist()
+    if encoder is not None:
+        content["encoder"] = encoder.to_dict()
+    if isinstance(first := estimator.members_[0], ChannelNetwork) and first.channels:
+        content["channels"] = list(first.channels)
+    if run is not None:
+        content["run"] = run
+    write_checked_json(folder / CONFIG_FILE, content)
 
 
-def load_estimator(cls: type[E], folder: str | Path) -> E:
-    """Read what :func:`save_estimator` wrote."""
+def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
+    names = classes.tolist()
+    if not all(isinstance(name, str | int | float) for name in names):
+        raise GraphFilterError("class names must be strings or numbers to be saved.")
+    kind = str(classes.dtype)
+    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
+
+
+def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:
+    """Return the parameters as JSON; the bound graph is left out and random states dropped."""
+
+    def plain(value: Any) -> Any:
+        return value.item() if isinstance(value, np.generic) else value
+
+    parameters = estimator.settled_parameters()
+    del parameters["graph"]
+    if not isinstance(parameters["random_state"], int):
+        parameters["random_state"] = None
+    if isinstance(parameters.get("class_weight"), dict):
+        pairs = parameters["class_weight"].items()
+        parameters["class_weight"] = [[plain(k), float(w)] for k, w in pairs]
+    if not isinstance(parameters.get("model", ""), str):
+        parameters["model"] = describe_system(system_of(parameters["model"]))
+    return {name: plain(value) for name, value in parameters.items()}
+
+
+def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
+    """Read what :func:`save_estimator` wrote; ``model`` is the object it was fitted with, if any.
+
+    Nothing is imported, and nothing in the files runs code.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise ModelFileError(
@@ -120,10 +201,9 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
     config = read_checked_json(folder / CONFIG_FILE)
     tensors, metadata = read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
-        found = content.get("format")
-        if found != FORMAT:
+        if (version := content.get("format")) != FORMAT:
             raise ModelFileError(
-                f"{folder / name}: must be of format {FORMAT}; got {found}. "
+                f"{folder / name}: must be of format {FORMAT}; got {version}. "
                 "Load it with the version of graphfilter that wrote it, or fit again."
             )
     if config.get("kind") != cls.__name__:
@@ -131,11 +211,17 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
         )
     try:
-        return _rebuild(cls, config, tensors)
+        return _rebuild(cls, config, tensors, model)
+    except NotImportedError as error:
+        raise ModelFileError(
+            f"{folder}: {error}, which the model was made of, must be imported before the model is "
+            "loaded; it is not, and loading imports nothing. Import it, or name it: "
+            "load(folder, model=...), or --model package.module:name on the command line."
+        ) from None
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
-        if isinstance(error, ModelFileError):
+        if isinstance(error, ModelFileError | WrongModelError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ModelFileError(
@@ -143,10 +229,16 @@ def load_estimator(cls: type[E], folder: str | Path) -> E:
         ) from None
 
 
-def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> E:
+def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> E:
     parameters = dict(config["parameters"])
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
+    if isinstance(parameters.get("model"), dict):
+        parameters["model"] = read_system(parameters["model"], model)
+    elif model is not None:
+        raise WrongModelError(
+            f"model must be left out of a {cls.__name__} that was fitted by name; got {model!r}."
+        )
     estimator = cls(**parameters)
     saved = SavedConfig.read(config)
     task = TASKS[saved.task]
@@ -162,7 +254,10 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     counts = {"n_features": saved.n_features, "n_members": estimator.n_members}
     _check_counts(system.settings() | counts, stored)
     estimator.scaler_ = saved.scaler(tensors)
-    check_names(tensors, len(saved.members))
+    for name in tensors:
+        part, _, number = name.partition(".")[0].partition("member")
+        if part not in _PARTS and not (number.isdecimal() and int(number) < len(saved.members)):
+            raise ValueError(f"{name!r} belongs to no member")
     sizes = Graph(
         np.zeros(2, dtype=np.int32),
         np.zeros(0, dtype=np.int32),
@@ -174,14 +269,19 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
     pools = saved.pools(tensors)
     members = []
     for i, described in enumerate(saved.members):
-        own = _member_system(system, described)
-        _check_counts(own.settings(), stored)
-        network = own.build(_with_columns(sizes, described.columns, stored), seed=0)
+        seen, of_member = sizes, described.system(system)
+        _check_counts(of_member.settings(), stored)
+        if described.columns is not None:  # It sees others.
+            if not 0 < described.columns <= stored:
+                raise ValueError(f"{described.columns} columns, but fewer numbers are stored")
+            columns = csr_array((1, described.columns), dtype=np.float32)
+            seen = dataclasses.replace(sizes, features=columns)
+        network = of_member.build(seen, seed=0)
         network.load_state_dict(tensors_under(tensors, f"member{i}."))
-        check_member(own, network, saved.n_features)
+        _check_network(of_member, network, saved.n_features)
         members.append(
             FittedMember(
-                own,
+                of_member,
                 network,
                 columns=described.columns or 0,
                 held_fold=described.held_fold,
@@ -189,85 +289,22 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, torch.Tens
                 **{name: values[i] for name, values in pools.items()},
             )
         )
-    estimator.promise_ = Promise.from_arrays(_arrays(tensors, "promise."))
-    estimator.known_ = KnownVertices.from_arrays(_arrays(tensors, "known."))
+    calibration, known = (
+        {name: value.numpy() for name, value in tensors_under(tensors, f"{part}.").items()}
+        for part in ("promise", "known")
+    )
+    estimator.calibration_ = Calibration.from_arrays(calibration)
+    estimator.known_ = KnownVertices.from_arrays(known)
     if estimator.known_ is not None and "growing" not in pools:
         raise ValueError("ids of vertices, but no weights of members that know them")
-    estimator.held_ = read_held(tensors, saved.members)
-    held, known = estimator.held_, estimator.known_
-    if held is not None and known is not None and len(held) != len(known.ids):
+    estimator.held_ = saved.held(tensors)
+    held, ids = estimator.held_, estimator.known_
+    if held is not None and ids is not None and len(held) != len(ids.ids):
         raise ValueError("the folds are of other vertices than the ids")
     estimator.links_checksum_ = saved.links
     estimator.chosen_ = {}
     estimator.set_members(members)
     return estimator
-
-
-def _n_features(estimator: EstimatorState) -> int:
-    """Return how many columns the networks read; a loaded model has no graph to count them on."""
-    graph: Graph | None = getattr(estimator, "graph_", None)
-    if graph is not None:
-        return graph.n_features
-    encoder = estimator.encoder_
-    return estimator.n_features_in_ if encoder is None else len(encoder.feature_names)
-
-
-def _arrays(tensors: Mapping[str, torch.Tensor], start: str) -> dict[str, np.ndarray]:
-    """Return the tensors of one part, by their names in it."""
-    return {k[len(start) :]: v.numpy() for k, v in tensors.items() if k.startswith(start)}
-
-
-def _pool_tensors(members: Sequence[FittedMember]) -> dict[str, torch.Tensor]:
-    """Return the coefficients of members in their pools, where a committee has some."""
-    found: dict[str, torch.Tensor] = {}
-    for name in POOLS:
-        values = [getattr(member, name) for member in members]
-        if all(value is not None for value in values):
-            found[f"pool.{name}"] = torch.tensor(np.stack(values))
-    return found
-
-
-def _plain_member(member: FittedMember, system: System) -> dict[str, Any]:
-    """Return what a member counts, and of a committee's what it is.
-
-    All of it, so that a file is loaded by versions whose committees have other members.
-    """
-    numbers = {name: getattr(member, name) for name in _NUMBERS}
-    if not isinstance(system, Committee):
-        return numbers
-    own = member.system
-    is_ = {"name": own.name, "title": own.title, "operator": own.operator, "view": own.view}
-    folds = {} if member.held_fold is None else {"held_fold": member.held_fold}
-    return {**is_, "model": own.describe(), "columns": member.columns, **folds, **numbers}
-
-
-def _member_system(system: System, described: SavedMember) -> System:
-    """Return what a stored member was trained as."""
-    if not isinstance(system, Committee):
-        return system
-    try:
-        model = read_config(described.model or {})
-    except ConfigError as error:  # The file is damaged; nobody asked for such a model.
-        raise ValueError(str(error)) from None
-    operator, view = described.operator, described.view
-    if not isinstance(model, ModelConfig) or operator not in OPERATORS or view not in VIEWS:
-        raise ValueError(f"a member of {model.kind}, {operator} and {view}")
-    return System(described.name, described.title, model, operator, system.config, "own", view=view)
-
-
-def _with_columns(sizes: Graph, columns: int | None, stored: int) -> Graph:
-    """Return the graph of sizes with so many features, where a member sees others."""
-    if columns is None:
-        return sizes
-    if not 0 < columns <= stored:
-        raise ValueError(f"a member of {columns} columns, but fewer numbers are stored")
-    return dataclasses.replace(sizes, features=csr_array((1, columns), dtype=np.float32))
-
-
-def _channels(estimator: EstimatorState) -> list[str]:
-    """Return the channels that the networks were built for; none of most models."""
-    first = estimator.members_[0]
-    return list(first.channels) if isinstance(first, ChannelNetwork) else []
 
 
 _COUNTS = (
@@ -282,25 +319,214 @@ def _check_counts(settings: Mapping[str, Any], stored: int) -> None:
             raise ValueError(f"{name} is {value}, but only {stored} numbers are stored")
 
 
-def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
-    names = classes.tolist()
-    if not all(isinstance(name, str | int | float) for name in names):
-        raise GraphFilterError("class names must be strings or numbers to be saved.")
-    kind = str(classes.dtype)
-    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
+def _check_network(system: System, network: Network[Any], n_features: int) -> None:
+    """Raise where what a network has loaded is not finite, or not of what it sees.
+
+    A :class:`~graphfilter.models.Fitted` one has checked its own tensors.
+    """
+    if not isinstance(network, Fitted):
+        for name, value in network.state_dict().items():
+            if value.is_floating_point() and not bool(value.isfinite().all()):
+                raise ValueError(f"{name} of {system.name!r} must be finite")
+        return
+    if (kept := network.kept_view()) is None:
+        return
+    basis, n_columns = kept["basis"], getattr(network, "n_features", 0)
+    if set(kept) == {"basis"}:
+        if len(basis) != n_features or basis.shape[1] >= n_columns:
+            raise ValueError(f"a basis of {basis.shape}, for {n_features} features")
+        return
+    # Axes are joined by the logarithm of the degree, which stands among the places already.
+    n_places = kept["axes"].shape[1] + 1 if "axes" in kept else kept["places"].shape[1]
+    if basis.size and len(basis) != n_features:
+        raise ValueError(f"a basis of {len(basis)} features; there are {n_features}")
+    width = basis.shape[1] if basis.size else n_features
+    if 3 * width + n_places != n_columns:
+        raise ValueError(f"positions that do not fit the trees on {n_columns} columns")
 
 
-def _plain_parameters(estimator: EstimatorState) -> dict[str, Any]:
-    """Return the parameters as JSON; the bound graph is left out and random states dropped."""
-    parameters = estimator.settled_parameters()
-    del parameters["graph"]
-    if not isinstance(parameters["random_state"], int):
-        parameters["random_state"] = None
-    if isinstance(parameters.get("class_weight"), dict):
-        pairs = parameters["class_weight"].items()
-        parameters["class_weight"] = [[_plain(k), float(w)] for k, w in pairs]
-    return {name: _plain(value) for name, value in parameters.items()}
+@dataclass(frozen=True)
+class SavedMember:
+    """What a member counts; of a committee's, also what it is (``model``, and the rest)."""
+
+    weight: float
+    weight_elsewhere: float
+    temperature: float = 1.0
+    temperature_elsewhere: float = 1.0
+    share: float = 0.0
+    columns: int | None = None
+    held_fold: int | None = None
+    name: str = ""
+    title: str = ""
+    operator: str = ""
+    view: str = ""
+    model: dict[str, Any] | None = None
+
+    def system(self, whole: System) -> System:
+        """Return what it was trained as: of a committee's, what the file says."""
+        if not isinstance(whole, Committee):
+            return whole
+        try:
+            model = read_config(self.model or {})
+        except ConfigError as error:  # The file is damaged; nobody asked for such a model.
+            raise ValueError(str(error)) from None
+        if not isinstance(model, ModelConfig) or self.operator not in OPERATORS:
+            raise ValueError(f"a member of {model.kind} and {self.operator}")
+        if self.view not in VIEWS:
+            raise ValueError(f"a member of {model.kind} that sees {self.view}")
+        return System(
+            self.name, self.title, model, self.operator, whole.config, "own", view=self.view
+        )
+
+    def check(self) -> None:
+        """Raise where it could not have been fitted so."""
+        low, high = TEMPERATURES
+        for temperature in (self.temperature, self.temperature_elsewhere):
+            if not 0.99 * low <= temperature <= 1.01 * high:
+                raise ValueError(f"a temperature must be from {low} to {high}; got {temperature}")
+        for weight in (self.weight, self.weight_elsewhere, self.share):
+            if not 0 <= weight <= _MOST_WEIGHT:
+                raise ValueError(f"a weight must not be negative or huge; got {weight}")
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+@dataclass(frozen=True)
+class SavedClasses:
+    """The classes, the labels or the names of the numbers that are predicted."""
+
+    dtype: str
+    names: list[str | int | float | bool]
+
+    def array(self) -> np.ndarray:
+        """Return them as they were; each is there once."""
+        if self.dtype not in CLASS_DTYPES:
+            raise ValueError(f"classes of unknown type {self.dtype!r}")
+        found = np.array(self.names, dtype=self.dtype)
+        if not len(found) or len(set(found.tolist())) < len(found):
+            raise ValueError("each class must be named once")
+        return found
+
+
+@dataclass(frozen=True)
+class SavedConfig:
+    """What ``config.json`` says of a model; what else it holds is of a run."""
+
+    parameters: dict[str, Any]
+    classes: SavedClasses
+    n_features: int
+    scaling: str
+    has_edges: bool
+    members: list[SavedMember]
+    task: str = "classification"
+    is_column: bool = True
+    links: str = ""
+    feature_names: list[str] | None = None
+    channels: list[str] = field(default_factory=list)
+    scales: list[str] = field(default_factory=list)
+    encoder: dict[str, Any] | None = None
+
+    @property
+    def n_features_in(self) -> int:
+        """How many columns X has, before words, dates and gaps are encoded."""
+        return self.n_features if self.encoder is None else len(self.feature_names or ())
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> SavedConfig:
+        """Return the config, of the right types and in range; TypeError or ValueError otherwise."""
+        found = convert(cls, dict(content))
+        if found.task not in TASKS or found.scaling not in SCALINGS:
+            raise ValueError(f"unknown task {found.task!r} or scaling {found.scaling!r}")
+        if found.n_features < 0:
+            raise ValueError(f"{found.n_features} features")
+        if found.feature_names and len(found.feature_names) != found.n_features_in:
+            raise ValueError(f"{found.n_features} features, but other names")
+        for member in found.members:
+            member.check()
+        if not any(member.weight for member in found.members):
+            raise ValueError("no member has a weight")
+        return found
+
+    def table_encoder(self) -> TableEncoder | None:
+        """Return how a table becomes features, where the model was fitted to one."""
+        if self.encoder is None:
+            return None
+        found = TableEncoder.from_dict(self.encoder)
+        if len(found.feature_names) != self.n_features:
+            raise ValueError(f"{self.n_features} features, but other columns of a table")
+        return found
+
+    def scaler(self, tensors: Mapping[str, Tensor]) -> FeatureScaler:
+        """Return how features are scaled, one shift and scale for each."""
+        names = {name.removeprefix("scaler.") for name in tensors if name.startswith("scaler.")}
+        if names not in _SCALER_PARTS[self.scaling]:
+            raise ValueError(f"features scaled by {self.scaling!r} with {sorted(names)}")
+        parts = {name: _vector(tensors, f"scaler.{name}", self.n_features) for name in names}
+        if "scale" in parts and not (parts["scale"] > 0).all():
+            raise ValueError("scales of features must be positive")
+        return FeatureScaler(self.scaling, **parts)
+
+    def target(self, tensors: Mapping[str, Tensor]) -> tuple[TargetScale, ...]:
+        """Return the scales of the numbers that are predicted."""
+        n = len(self.classes.names)
+        if "target.mean" in tensors:  # A model whose numbers were standardised and not bounded.
+            mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
+            ends = [(-math.inf, math.inf)] * n
+            numbers = [(m, s, *end) for m, s, end in zip(mean, scale, ends, strict=True)]
+            names, quantiles = ["identity"] * n, [np.zeros(0)] * n
+        else:
+            numbers = [tuple(row) for row in tensors["target.scales"].double().tolist()]
+            names = self.scales
+            quantiles = [tensors[f"target.quantiles{t}"].numpy() for t in range(len(names))]
+        if not n == len(names) == len(numbers) or any(name not in SCALES for name in names):
+            raise ValueError(f"{n} numbers, but scales {names}")
+        scales: list[TargetScale] = []
+        for name, own, kept in zip(names, numbers, quantiles, strict=True):
+            mean, deviation, low, high = own
+            if not deviation > 0 or not np.isfinite([mean, deviation]).all() or not low <= high:
+                raise ValueError("scales of numbers must be positive")
+            if (name == "rank") != bool(len(kept)) or not (np.diff(kept) >= 0).all():
+                raise ValueError("quantiles of numbers must be sorted")
+            scales.append(TargetScale(name, mean, deviation, low, high, kept))
+        return tuple(scales)
+
+    def pools(self, tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+        """Return the coefficients of all members in their pools, by name."""
+        found: dict[str, np.ndarray] = {}
+        for key in POOLS:
+            if f"pool.{key}" not in tensors:
+                continue
+            values = tensors[f"pool.{key}"].double().numpy()
+            outputs = values.shape[-1] == len(self.classes.names)
+            if len(values) != len(self.members) or not np.isfinite(values).all():
+                raise ValueError(f"{key} must be finite numbers, one row per member")
+            several = key in ("folds", "growing")
+            if not several and (values.ndim != 2 or not outputs):
+                raise ValueError(f"{key} must have one column per output")
+            if several and values.ndim != (2 if self.task == "classification" else 3):
+                raise ValueError(f"{key} must have one pool each")
+            if key == "growing" and (values.shape[1] != len(KNOWN_SHARES) or not values.any()):
+                raise ValueError(f"growing must have {len(KNOWN_SHARES)} pools, with weights")
+            found[key] = values
+        return found
+
+    def held(self, tensors: Mapping[str, Tensor]) -> np.ndarray | None:
+        """Return the fold that each fitted vertex was held out in; None where there were none."""
+        folds = [member.held_fold for member in self.members]
+        if "held" not in tensors:
+            if any(fold is not None for fold in folds):
+                raise ValueError("members with folds, but the folds of vertices are missing")
+            return None
+        held = tensors["held"].numpy()
+        right = held.dtype == np.int8 and held.ndim == 1 and len(held) > 0
+        if not right or held.min() < NO_FOLD or held.max() >= N_FOLDS:
+            raise ValueError("the folds of the vertices are damaged")
+        if folds != [*range(N_FOLDS)] * (len(folds) // N_FOLDS):
+            raise ValueError("each kind of member must have one of every fold")
+        return held
+
+
+def _vector(tensors: Mapping[str, Tensor], name: str, size: int) -> np.ndarray:
+    found = tensors[name]
+    right = tuple(found.shape) == (size,)
+    if not right or not found.is_floating_point() or not bool(found.isfinite().all()):
+        raise ValueError(f"{name} must hold {size} finite numbers")
+    return found.numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import FittedMember
-from graphfilter.estimators.state import EstimatorState
 from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted
 from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
@@ -21,6 +20,9 @@ from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import count, listed_names
+
+if TYPE_CHECKING:
+    from graphfilter.estimators.vertex import VertexEstimator
 
 _FRESH = "fit without it"
 PARTS = ("train", "val", "test")
@@ -32,7 +34,7 @@ class Earlier:
 
     Attributes
     ----------
-    estimator : EstimatorState
+    estimator : VertexEstimator
         Fitted, or loaded.
     ids : sequence or None
         Of the vertices that it was fitted on, compared as text; None where they are not known.
@@ -42,7 +44,7 @@ class Earlier:
         The folder it was saved in, and the checksum of its model; empty where it was not.
     """
 
-    estimator: EstimatorState
+    estimator: VertexEstimator
     ids: Sequence[Any] | None = None
     parts: NDArray[np.str_] | None = None
     name: str = ""
@@ -51,9 +53,11 @@ class Earlier:
     @classmethod
     def of(cls, given: Any) -> Self | None:
         """Return the earlier fit that ``start_from`` names."""
+        from graphfilter.estimators.vertex import VertexEstimator
+
         if given is None or isinstance(given, cls):
             return given
-        if not isinstance(given, EstimatorState):
+        if not isinstance(given, VertexEstimator):
             raise ConfigError(
                 f"`start_from` must be a fitted estimator; got {type(given).__name__}. Load a "
                 "saved one with its load()."
@@ -66,7 +70,7 @@ class Earlier:
 
     def check(
         self,
-        estimator: EstimatorState,
+        estimator: VertexEstimator,
         system: System,
         target: Target,
         n_features: int,

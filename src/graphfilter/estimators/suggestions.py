@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.member_answers import outputs_of
+from graphfilter.estimators.members import MemberAnswers
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION
@@ -141,8 +141,7 @@ def suggest_labels(
     rng = np.random.default_rng((seed, 4))
     others, doubt = draw_some(np.arange(graph.n_vertices), rng), None
     if estimator.task_ is not REGRESSION:
-        members, held = estimator.members_of(prepared), estimator.held_in(prepared)
-        p = outputs_of(estimator, prepared, members, held, others)
+        p = MemberAnswers.of(estimator, prepared, only=others).outputs()
         # A label that a vertex may have is a question of two answers.
         one_class = estimator.task_.one_class
         doubt = 1 - (p.max(axis=1) if one_class else np.maximum(p, 1 - p).mean(axis=1))

@@ -1,22 +1,21 @@
-"""Any system by name behind the interface of SGFClassifier and SGFRegressor."""
+"""SystemClassifier and SystemRegressor: any system, and any filter or network of your own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.regressor import VertexRegressor
-from graphfilter.estimators.state import parameters
-from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.systems import System, get_system
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.vertex import VertexEstimator, parameters
+from graphfilter.systems import System
+from graphfilter.systems.outside import system_of
 from graphfilter.util.errors import ConfigError
 
 
 @parameters
 class _OfSystem(VertexEstimator):
-    """What a system by name is, whatever it learns."""
+    """What a system, or what one is made of, is behind an estimator, whatever it learns."""
 
-    model: str = "sgf"
+    model: Any = "sgf"
     max_epochs: int | None = None
     patience: int | None = None
     n_members: int = 1
@@ -27,23 +26,31 @@ class _OfSystem(VertexEstimator):
         return self.build_system().operator
 
     def build_system(self, **chosen: Any) -> System:
-        system = get_system(self.model)
+        system = system_of(self.model)
         if not system.trained:
-            raise ConfigError(f"{self.model} is not trained; compare with it in graphfilter bench.")
+            raise ConfigError(
+                f"{system.name} is not trained; compare with it in graphfilter bench."
+            )
         return self.overridden(system, chosen)
 
 
 @parameters
 class SystemClassifier(_OfSystem, VertexClassifier):
-    """Label the vertices of a graph with any of the systems that are compared.
+    """Label the vertices of a graph with any of the systems that are compared, or your own.
 
     The same interface as :class:`~graphfilter.SGFClassifier`; what the network is and how it is
-    trained comes with the system's name (``graphfilter bench models`` lists them).
+    trained comes with the system.
 
     Parameters
     ----------
-    model : str
-        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
+    model : str, System, filter, config or torch.nn.Module
+        A system by name: 'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gat', 'gcnii', 'linkx', ...
+        (``graphfilter bench models`` lists them), or a :class:`~graphfilter.systems.System`. A
+        filter of :mod:`graphfilter.filters` or of a file of yours, or its config, takes SGF's
+        place between encoder and head. A torch module is given as its class or as a function,
+        called with n_features and n_classes, or as an instance, which each network begins as a
+        copy of; it is called as those of :mod:`graphfilter.models`, ``module(operator, x)``, and
+        returns the logits.
     max_epochs, patience, monitor : optional
         In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
     graph, feature_scaling, positive, validation_fraction, calibration_fraction, class_weight, \
@@ -54,6 +61,9 @@ n_members, device, random_state, verbose
     -----
     Some systems (LINKX, Geom-GCN, ...) are built on their graph: they predict that graph and no
     other one, and cannot be saved without it.
+
+    A model of your own is loaded where its file has been imported, or with
+    ``SystemClassifier.load(folder, model=...)``.
 
     Examples
     --------
@@ -66,14 +76,14 @@ n_members, device, random_state, verbose
 
 @parameters
 class SystemRegressor(_OfSystem, VertexRegressor):
-    """Predict a number for every vertex with any of the systems that are one network.
+    """Predict a number for every vertex with any of the systems that are one network, or your own.
 
     As :class:`SystemClassifier`, with the interface of :class:`~graphfilter.SGFRegressor`.
 
     Parameters
     ----------
-    model : str
-        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gcnii', ...
+    model : str, System, filter, config or torch.nn.Module
+        'sgf', 'mlp', 'sgc', 'appnp', 'gcn', 'gcnii', ..., or what :class:`SystemClassifier` takes.
     max_epochs, patience, monitor, graph, feature_scaling, validation_fraction, \
 calibration_fraction, n_members, device, random_state, verbose
         As in :class:`SystemClassifier`.

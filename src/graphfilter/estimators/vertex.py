@@ -1,44 +1,119 @@
-"""VertexEstimator: what every estimator here does, whatever it learns and whatever its network."""
+"""VertexEstimator: what every estimator here does, from its parameters over fit to its answers.
+
+What it is made of has a file each: how X, y and graph are read (:mod:`.inputs`), members and their
+answers (:mod:`.members`), sets and intervals (:mod:`.calibration`), earlier fits (:mod:`.starting`)
+and saved files (:mod:`.saving`).
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+import warnings
+from abc import abstractmethod
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.structure import links_checksum
-from graphfilter.estimators.inputs import draw_seed, take_split, take_training
-from graphfilter.estimators.learning import LearningEstimator, Trained
-from graphfilter.estimators.member_answers import MemberAnswers
-from graphfilter.estimators.members import FittedMember, describe_held, fitted_members
-from graphfilter.estimators.promises import make_promise
-from graphfilter.estimators.recognition import KnownVertices
+from graphfilter.estimators.calibration import Calibration, Folded, calibrate
+from graphfilter.estimators.drawing import filter_view, fitted_card
+from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.members import (
+    FittedMember,
+    MemberAnswers,
+    describe_held,
+    drawn_members,
+    fitted_members,
+)
+from graphfilter.estimators.recognition import (
+    NO_IDS,
+    KnownVertices,
+    describe_changed,
+    describe_known,
+    named,
+)
+from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.targets import Target
-from graphfilter.splits import Split, set_aside, stratified
-from graphfilter.systems import Prepared
+from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.spectral.plot import plot_view
+from graphfilter.splits import NO_FOLD, Split, set_aside, stratified
+from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
-from graphfilter.training import Callback
+from graphfilter.tables.encoder import TableEncoder
+from graphfilter.training import Callback, Monitor, TargetScale, Task
 from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
-from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.training.scores import is_rare
+from graphfilter.util.errors import (
+    ChangedVerticesWarning,
+    ConfigError,
+    GraphError,
+    GraphFilterError,
+    check_count,
+    check_share,
+)
 from graphfilter.util.machine import pick_device
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-class VertexEstimator(LearningEstimator):
+C = TypeVar("C", bound=type)
+Ids = Sequence[Any] | None
+# What training ended with: runs, the values of open parameters, and what to say of both.
+Trained = tuple[Sequence[Outcome], dict[str, Any], tuple[str, ...]]
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameters(cls: C) -> C:
+    """Make the annotated names of a class, and those of its bases, parameters of ``__init__``.
+
+    ``__init__`` only assigns them, as scikit-learn wants it; what ``fit`` sets is a
+    ``field(init=False)``.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@parameters
+class VertexEstimator(BaseEstimator):
     """Fit, predict, save and load on the vertices of a graph.
 
-    A subclass annotates its parameters (:func:`~graphfilter.estimators.state.parameters`),
-    implements ``build_system``, which turns them into a system, and ``read_target``, which reads y.
-    Parameters that are left open (None, or 'auto') are settled by :meth:`choose` when it is known
-    what is to be learned, and are then in ``chosen_``.
+    A subclass annotates its parameters (:func:`parameters`), implements ``build_system``, which
+    turns them into a system, and ``read_target``, which reads y. Parameters that are left open
+    (None, or 'auto') are settled by :meth:`choose` when it is known what is to be learned, and are
+    then in ``chosen_``.
     """
+
+    graph: Graph | None = None
+    feature_scaling: str = "auto"
+    monitor: Monitor | None = None
+    validation_fraction: float = 0.25
+    calibration_fraction: float = 0.0
+    device: str = "auto"
+    random_state: Any = None
+    verbose: bool = False
+
+    n_members: int = field(init=False)
+    # Which vertices of a bound graph were fitted, where X held their features.
+    bound_rows_: NDArray[np.int64] | None = field(init=False, default=None)
+    # How a table with words, dates or gaps becomes features, where X was one.
+    encoder_: TableEncoder | None = field(init=False, default=None)
+    # Sets and intervals, and the scales of numbers.
+    calibration_: Calibration | None = field(init=False)
+    target_scales_: tuple[TargetScale, ...] = field(init=False)
+    # The vertices of the fit, where members know them by their ids.
+    known_: KnownVertices | None = field(init=False, default=None)
+    # The fold of labelled vertices that each was in, where each network held one out.
+    held_: NDArray[np.int8] | None = field(init=False, default=None)
 
     # scikit-learn's metadata routing passes ``vertices`` without being asked to.
     __metadata_request__fit: ClassVar = {"vertices": True}
@@ -46,6 +121,105 @@ class VertexEstimator(LearningEstimator):
     __metadata_request__predict_proba: ClassVar = {"vertices": True}
     __metadata_request__transform: ClassVar = {"vertices": True}
     __metadata_request__score: ClassVar = {"vertices": True}
+
+    @abstractmethod
+    def build_system(self, **chosen: Any) -> System:
+        """Return what is trained: the network, its operator and its training config.
+
+        ``chosen`` are the values of parameters that were left open.
+        """
+
+    @abstractmethod
+    def read_target(self, y: Any) -> Target:
+        """Return what is to be learned, from y as it is given."""
+
+    def target_of(self, graph: Graph) -> Target | None:
+        """Return what the graph itself says is to be learned, for a fit without y."""
+        return None
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter is impossible, before any work; ``fit`` does so too."""
+        check_count("n_members", self.n_members)
+        pick_device(self.device)
+        self.build_system()
+        FeatureScaler.check(self.feature_scaling)
+        for name in ("validation_fraction", "calibration_fraction"):
+            check_share(name, getattr(self, name))
+
+    def check_target(self, target: Target) -> None:
+        """Raise where nothing can be learned from a target."""
+        if (target.codes >= 0).any():
+            return
+        if target.values is not None and len(target.names) > 1:
+            empty = np.flatnonzero(np.isnan(target.values).all(axis=0))
+            lacking = f"{target.names[empty[0]]} for none" if len(empty) else "no vertex has all"
+            raise GraphError(
+                f"every column of y must be known for some of the same vertices; {lacking}. "
+                "Leave a column out."
+            )
+        raise GraphError("y must be known for some vertices; it is known for none.")
+
+    def choose(self, target: Target, split: Split) -> dict[str, Any]:
+        """Return the values of parameters that were left open, for what is to be learned.
+
+        Where one of two classes is rare, accuracy hardly sees it, and where one is looked for it
+        is not what is asked: average precision then chooses the best epoch.
+        """
+        if self.monitor is not None:
+            if self.monitor not in target.task.monitors:
+                raise ConfigError(
+                    f"monitor must be one of {', '.join(target.task.monitors)} for "
+                    f"{target.task.name}; got {self.monitor!r}."
+                )
+            return {}
+        codes, usual = target.codes, self.build_system().settings()["monitor"]
+        asked = getattr(self, "positive", None) is not None
+        rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
+        seen = len(np.unique(codes[split.val])) == 2
+        watched = (rare or asked) and seen and usual == "accuracy"
+        return {"monitor": "average_precision"} if watched else {}
+
+    def overridden(self, system: System, chosen: Mapping[str, Any]) -> System:
+        """Return a system with the epochs, patience and score that the parameters say."""
+        limits = {name: getattr(self, name) for name in ("max_epochs", "patience", "monitor")}
+        system = system.with_(**{name: v for name, v in limits.items() if v is not None})
+        return system.choosing_by(chosen.get("monitor"))
+
+    def task_for(self, target: Target) -> Task:
+        """Return the task to be trained on a target."""
+        return target.task
+
+    def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
+        """Return the weight of each class in the loss; None where all are equal."""
+        return None
+
+    def scales_for(
+        self, prepared: Prepared | None, target: Target, split: Split
+    ) -> tuple[TargetScale, ...]:
+        """Return the scale of each number that is learned; none of classes and labels.
+
+        ``prepared`` is None where the scale is not to be chosen yet.
+        """
+        return ()
+
+    def watching(self, callback: Callback) -> Callback:
+        """Return the callback of a fit that begins now."""
+        return callback
+
+    def train_on(
+        self,
+        prepared: Prepared,
+        split: Split,
+        seeds: Sequence[int],
+        chosen: dict[str, Any],
+        **options: Any,
+    ) -> Trained:
+        """Train the system; ``options`` are those of :func:`~graphfilter.systems.train_system`."""
+        system = self.build_system(**chosen)
+        return train_system(prepared, system, [split] * len(seeds), seeds, **options), chosen, ()
+
+    def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep what else a subclass wants to know of the training."""
 
     def fit(
         self,
@@ -100,11 +274,17 @@ class VertexEstimator(LearningEstimator):
         if earlier is not None and self.graph is not None:
             raise ConfigError("`start_from` is for fit(X, y, graph=...), not for a bound graph.")
         seed = draw_seed(self.random_state)
-        with _as_it_was_on_error(self):
+        with _restored_on_error(self):
             fitted, target = take_training(self, X, y, graph, vertices)
             self.check_target(target)
             split = take_split(split, fitted, graph)
-            split = split or self._draw_split(fitted, target.codes, seed, earlier)
+            if split is None:
+                fractions = (1 - self.validation_fraction, self.validation_fraction, 0.0)
+                split = (
+                    stratified(target.codes, seed, fractions)
+                    if earlier is None
+                    else earlier.draw_split(fitted, target.codes, seed, fractions)
+                )
             if earlier is not None:
                 names = getattr(self, "feature_names_in_", None)
                 self.check_start(earlier, target, split, self.n_features_in_, names)
@@ -171,10 +351,10 @@ class VertexEstimator(LearningEstimator):
         self.notes_ = ()
         callback = self.watching(callback)
         with LoggedProgress(callback) if self.verbose else nullcontext(callback) as callback:
-            trained = self.train_on(
+            outcomes, chosen, notes = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
             )
-        members, outputs = fitted_members(trained.outcomes, prepared.past)
+        members, outputs = fitted_members(outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
@@ -187,23 +367,26 @@ class VertexEstimator(LearningEstimator):
         self.set_target(target.task, target.names, target.is_column)
         self.target_scales_, self.class_weights_, self.split_ = scales, weights, whole
         self.results_, self.graph_, self.prepared_ = results, fitted, prepared
-        self._keep_trained(trained, members)
+        self.chosen_, self.notes_ = chosen, notes
+        self.system_ = self.build_system(**chosen)
+        self.has_edges_ = fitted.n_edges > 0
+        self.scaler_ = prepared.scaler
+        self.links_checksum_ = links_checksum(prepared.past.graph)
+        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
+        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
+        self.set_members(members)
+        self.filter_results_ = [results[i] for i in self.drawn_members_]
+        self.history_ = (self.filter_results_ or results)[0].history
+        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
+        self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
+        # The same in all: it depends on the split alone.
+        held = [outcome.held for outcome in outcomes if isinstance(outcome, CommitteeOutcome)]
+        self.held_ = held[0] if held else None
+        self.take_outcomes(outcomes)
+        if self.held_ is not None:
+            self.notes_ = (*self.notes_, describe_held(self.held_))
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
-        self._answer(members, outputs, target, split, aside, seeds[0])
-        return self
-
-    def _answer(
-        self,
-        members: Sequence[FittedMember],
-        outputs: Sequence[Any],
-        target: Target,
-        split: Split,
-        aside: NDArray[np.int64],
-        seed: int,
-    ) -> None:
-        """Keep what the members say of every vertex, and what can be promised of it."""
-        prepared, fitted = self.prepared_, self.graph_
         used = [i for i, member in enumerate(members) if member.weight > 0]
         answers = MemberAnswers(
             self, fitted, [members[i] for i in used], [outputs[i] for i in used], None
@@ -211,50 +394,266 @@ class VertexEstimator(LearningEstimator):
         self.outputs_, self.folded_ = answers.outputs(), answers.folds()
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
-        self.promise_ = make_promise(
-            *self.folded_, truth, split.val, fitted, target.task, seed, aside
+        self.calibration_ = calibrate(
+            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
         )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             del self.outputs_, self.folded_
             self.outputs_ = self.answers(graph=fitted)
+        return self
 
-    def _keep_trained(self, trained: Trained, members: Sequence[FittedMember]) -> None:
-        """Keep the members, and what can be read of the training."""
-        prepared, outcomes = self.prepared_, trained.outcomes
-        self.chosen_, self.notes_ = trained.chosen, trained.notes
-        self.system_ = self.build_system(**trained.chosen)
-        self.has_edges_ = self.graph_.n_edges > 0
-        self.scaler_ = prepared.scaler
-        self.links_checksum_ = links_checksum(prepared.past.graph)
-        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
-        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
-        self.set_members(members)
-        knows = prepared.past is prepared and any(member.knows_vertices for member in members)
-        self.known_ = KnownVertices.of(self.graph_, prepared.scaler) if knows else None
-        held = [outcome.held for outcome in outcomes if isinstance(outcome, CommitteeOutcome)]
-        self.held_ = held[0] if held else None  # The same in all: it depends on the split alone.
-        self.take_outcomes(outcomes)
-        if self.held_ is not None:
-            self.notes_ = (*self.notes_, describe_held(self.held_))
-        self.filter_results_ = [self.results_[i] for i in self.drawn_members_]
-        self.history_ = (self.filter_results_ or self.results_)[0].history
+    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
+        """Take what is predicted; ``fit`` and loading do so."""
+        self.task_, self.target_names_, self.is_column_ = task, names, is_column
+
+    def set_members(self, members: Sequence[FittedMember]) -> None:
+        """Take trained members; ``fit`` and loading do so."""
+        self.fitted_members_ = list(members)
+        self.members_ = [member.network.eval() for member in members]
+        self.drawn_members_ = drawn_members(members)
+        filters = (members[i].network.main_filter() for i in self.drawn_members_)
+        self.filters_ = [one for one in filters if one is not None]
+        if self.filters_:
+            self.filter_ = self.filters_[0]
+        elif hasattr(self, "filter_"):
+            del self.filter_  # It is of an earlier fit of another system.
+
+    def answers(
+        self,
+        X: Any = None,
+        graph: Any = None,
+        vertices: Any = None,
+        *,
+        vertex_ids: Ids = None,
+        only: NDArray[np.int64] | None = None,
+        known: Known | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the task's outputs (n, C) of all members combined, in the units of y.
+
+        Of the fitted graph it is what training ended with.
+
+        Parameters
+        ----------
+        X, graph, vertices, vertex_ids
+            As in :meth:`graphfilter.SGFClassifier.predict_proba`.
+        only : int array, optional
+            The vertices to answer for; models whose answers depend on one row save the others.
+        known : Known, optional
+            Which vertices of the graph were there in the fit; found by their ids otherwise.
+        """
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph, vertices)
+        target = named(target, vertex_ids)
+        if only is not None:
+            rows = only if rows is None else rows[only]
+        outputs: NDArray[np.float64] | None = getattr(self, "outputs_", None)
+        if outputs is not None and target is self.graph_:
+            return outputs.copy() if rows is None else outputs[rows]
+        if only is not None:
+            return MemberAnswers.of(self, self.prepare(target, known), only=rows).outputs()
+        return self.ask(target).outputs(slice(None) if rows is None else rows)
+
+    def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
+        """Ask the members about a graph; large answers go to files, where a folder is given."""
+        return MemberAnswers.of(self, self.prepare(target), folder)
+
+    def folds_of(self, X: Any, graph: Any) -> tuple[Folded, Graph, NDArray[np.int64] | None]:
+        """Return the outputs of each fold and how hard vertices are, their graph and which rows."""
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph)
+        folded: Folded | None = getattr(self, "folded_", None)
+        if folded is None or target is not self.graph_:
+            folded = self.ask(target).folds()
+        return folded, target, rows
+
+    def members_of(self, prepared: Prepared) -> list[FittedMember]:
+        """Return the members that answer for a graph, with their weights.
+
+        As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one
+        those that know its vertices fall away, and the others have weights of their own; where the
+        graph shares vertices with the fitted one all are used, each vertex with weights by what is
+        known of it (:meth:`~graphfilter.estimators.members.FittedMember.at`).
+        """
+        target = prepared.graph
+        if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
+            raise GraphError(
+                "this network is bound to the graph it was fitted on and cannot predict another "
+                "one."
+            )
+        if prepared.known is not None:
+            grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
+            return [dataclasses.replace(member, folds=None) for member in grown]
+        here = self._is_fitted_graph(target)
+        members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
+        used = [member for member in members if member.weight > 0]
+        if not used:
+            raise GraphError(
+                "every member of this model is bound to the vertices of the graph it was fitted "
+                "on; it cannot predict another graph."
+            )
+        return used
+
+    def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None:
+        """Return the fold that each vertex was held out in by the fit; None where that is nothing.
+
+        As fitted vertices are known again: by their place in the same graph, or by their ids.
+        """
+        if self.held_ is None:
+            return None
+        if prepared.known is not None:
+            numbers = prepared.known.numbers
+            return np.where(numbers >= 0, self.held_[numbers], NO_FOLD).astype(np.int8)
+        same = len(self.held_) == prepared.graph.n_vertices
+        return self.held_ if same and self._is_fitted_graph(prepared.graph) else None
+
+    def prepare(self, target: Graph, known: Known | None = None) -> Prepared:
+        """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.
+
+        ``known`` are the vertices that were there in the fit; found by their ids unless given.
+        """
+        device = pick_device(self.device)
+        ready: Prepared | None = getattr(self, "prepared_", None)
+        if ready is not None and target is self.graph_ and ready.device == device:
+            return ready
+        # Nothing is recognised in the fitted graph itself, nor without ids.
+        if known is None and self.known_ is not None and not self._is_fitted_graph(target):
+            known = self.known_.recognise(target)
+            if changed := self._changed(target, known):
+                warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
+        return Prepared.of(
+            target, scaling=self.scaler_, device=device, task=self.task_, known=known
+        )
+
+    def forget_ids(self) -> None:
+        """Leave the ids of the fitted vertices out of the model: every other graph is then new."""
+        check_is_fitted(self)
+        self.known_ = None
+
+    def describe_recognised(self, target: Graph) -> list[str]:
+        """Say which vertices of a graph are known, and how many have changed; nothing otherwise.
+
+        Nothing of the fitted graph itself, and of a model that has no use for ids.
+        """
+        if self._is_fitted_graph(target):
+            return []
+        if self.known_ is None:
+            return [NO_IDS] if any(m.knows_vertices for m in self.fitted_members_) else []
+        known = self.known_.recognise(target)
+        changed = self._changed(target, known)
+        return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
+
+    def _changed(self, target: Graph, known: Known | None) -> str:
+        """Return what is to be said of known vertices whose features have changed, if so."""
+        if known is None or self.known_ is None:
+            return ""
+        n_known = int(known.is_known.sum())
+        return describe_changed(self.known_.n_changed(target, known, self.scaler_), n_known)
+
+    def _is_fitted_graph(self, target: Graph) -> bool:
+        return self.links_checksum_ in ("", links_checksum(target))
+
+    def settled_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the fit, those that were left open as they were chosen."""
+        current = self.get_params(deep=False)
+        return current | {
+            name: v for name, v in self.chosen_.items() if current[name] in (None, "auto")
+        }
+
+    def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
+        """Write ``model.safetensors`` and ``config.json`` to ``folder``.
+
+        The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
+        anything JSON can hold that should be stored with the model; without it, the folder of a run
+        of ``graphfilter fit`` is refused, whose report would no longer be of its model.
+        """
+        check_is_fitted(self)
+        settled = self.settled_parameters()
+        chosen = {name: settled[name] for name in self.chosen_}
+        if self.build_system(**chosen) != self.system_:
+            raise ConfigError(
+                "parameters must be those of the fit to be saved; they were changed since. Fit "
+                "again, or restore them."
+            )
+        if self.system_.keeps_graph:
+            raise ConfigError(
+                "a network that is bound to its graph cannot be saved without it; most others "
+                "can be: sgf, mlp, sgc, appnp, gcn, gat, gcnii, ..."
+            )
+        if run is None and (Path(folder) / "metrics.json").exists():
+            raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
+        save_estimator(self, folder, run)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, model: Any = None) -> Self:
+        """Read what :meth:`save` wrote. Nothing in the files can run code.
+
+        Parameters
+        ----------
+        folder : path
+        model : optional
+            The filter or network that was fitted, where its class is not part of graphfilter and
+            has not been imported: as given to :class:`~graphfilter.SystemClassifier`.
+        """
+        return load_estimator(cls, folder, model)
+
+    @property
+    def filter_operator(self) -> str:
+        """The name of the operator that the drawn filters run on."""
+        if not self.drawn_members_:
+            return self.system_.operator
+        return self.fitted_members_[self.drawn_members_[0]].system.operator
+
+    def plot_filter(self, ax: Axes | None = None) -> Axes:
+        """Draw the learned filter over graph frequency, with the label frequencies.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Drawn on; a new figure of pyplot's otherwise.
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> from matplotlib.figure import Figure
+        >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
+        >>> clf = gf.SGFClassifier(max_epochs=10, random_state=0).fit(graph=g)
+        >>> clf.plot_filter(Figure().subplots()).get_ylabel()
+        'response f'
+        """
+        check_is_fitted(self)
+        return plot_view(filter_view(self), ax)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "members_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _draw_split(
-        self, graph: Graph, codes: NDArray[np.int64], seed: int, earlier: Earlier | None
-    ) -> Split:
-        share = self.validation_fraction
-        if earlier is not None:
-            return earlier.draw_split(graph, codes, seed, (1 - share, share, 0.0))
-        return stratified(codes, seed, (1 - share, share, 0.0))
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again when it is needed."""
+        state = dict(super().__getstate__())
+        for name in ("prepared_", "outputs_", "folded_"):
+            state.pop(name, None)
+        return state
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's picture of the parameters and, once fitted, the filter below it."""
+        return super()._repr_html_inner() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._fitted_html()
+        return bundle
+
+    def _fitted_html(self) -> str:
+        return fitted_card(self) if self.__sklearn_is_fitted__() else ""
 
 
 @contextmanager
-def _as_it_was_on_error(estimator: VertexEstimator) -> Generator[None]:
+def _restored_on_error(estimator: VertexEstimator) -> Generator[None]:
     """Give an estimator back what it knew where its fit fails."""
     before = estimator.__dict__.copy()
     try:
@@ -264,10 +663,10 @@ def _as_it_was_on_error(estimator: VertexEstimator) -> Generator[None]:
         raise
 
 
-def _unknown_argument(name: str, given: str) -> str:
+def _unknown_argument(name: str, argument: str) -> str:
     """Say that fit does not take an argument, and what to do instead."""
-    text = f"{name}.fit() takes no {given}"
-    if given == "sample_weight":
+    text = f"{name}.fit() takes no {argument}"
+    if argument == "sample_weight":
         return f"{text}: all labelled vertices count the same. Weigh classes with class_weight."
     taken = "X, y, graph, split, vertices, callback and start_from"
     return f"{text}; it takes {taken}."

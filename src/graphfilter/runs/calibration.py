@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.conformal import check_coverage, fewest_for
-from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.calibration import check_coverage, fewest_for
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.plan import Plan
 from graphfilter.training.scores import Coverage, chance_of_coverage, coverage_by
@@ -272,9 +271,9 @@ def promise_of(
     plan: Plan, estimator: VertexEstimator, coverage: float | None, answers: NDArray[Any]
 ) -> Promised | None:
     """Return the sets or intervals of a fitted estimator; None where none are asked for."""
-    if coverage is None or estimator.promise_ is None:
+    if coverage is None or estimator.calibration_ is None:
         return None
-    n, aside = estimator.promise_.n_vertices, bool(estimator.calibration_fraction)
+    n, aside = estimator.calibration_.n_vertices, bool(estimator.calibration_fraction)
     if isinstance(estimator, VertexRegressor):
         ends = estimator.predict_interval(coverage=coverage)
         shaped = ends if ends.ndim == 3 else ends[:, None]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphfilter.estimators.adaptive import AdaptiveEstimator
+from graphfilter.estimators.sgf import AdaptiveEstimator
 from graphfilter.runs.comparison import (
     Accuracy,
     Comparison,

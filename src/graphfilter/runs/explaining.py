@@ -9,9 +9,12 @@ import numpy as np
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.explained import Explanation
-from graphfilter.estimators.explaining import class_number, explain_graph, find_vertex
-from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.estimators.explanation import (
+    Explanation,
+    class_number,
+    explain_vertices,
+    find_vertex,
+)
 from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.fit import answers_of
@@ -58,13 +61,15 @@ def explain_run(
         notes = (*notes, text)
     prepared = classifier.prepare(target)
     if not of_classes:
-        found = explain_output(classifier, prepared, probabilities, numbers, output, most=most)
+        found = explain_vertices(
+            classifier, prepared, probabilities, numbers, output=output, most=most
+        )
         return found, notes
     assert isinstance(classifier, VertexClassifier)
     other = None if against is None else class_number(classifier, against)
     names = [str(name) for name in classifier.classes_]
     answered = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]
-    found = explain_graph(
+    found = explain_vertices(
         classifier, prepared, probabilities, numbers, answered=answered.tolist(),
         against=[other] * len(numbers), most=most,
     )  # fmt: skip

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.adaptive import DROPOUT
-from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.inputs import draw_seed
-from graphfilter.estimators.members import FittedMember, combine
-from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.members import FittedMember, combine, in_units
+from graphfilter.estimators.sgf import DROPOUT
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
@@ -281,7 +280,7 @@ def _train_in_folds(
     if any(outcome.result.stopped == ASKED for outcome in outcomes):
         return None
     answers = without_own_labels([outcome.probabilities for outcome in outcomes], held)
-    outputs = fitted.in_units(pooling_of(fit.task).together(answers))
+    outputs = in_units(pooling_of(fit.task).together(answers), fitted.target_scales_)
     return outputs, sum(outcome.seconds for outcome in outcomes)
 
 
@@ -351,7 +350,9 @@ def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[s
         replace(
             fit,
             plan=replace(plan, split=split),
-            outputs=estimator.in_units(combine(outputs[i : i + members], alike, fit.task)),
+            outputs=in_units(
+                combine(outputs[i : i + members], alike, fit.task), estimator.target_scales_
+            ),
         )
         for split, i in zip(splits[1:], range(0, len(outputs), members), strict=True)
     ]

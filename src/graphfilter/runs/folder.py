@@ -18,8 +18,7 @@ import torch
 from graphfilter.data.npz import write_npz
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
-from graphfilter.estimators.regressor import SGFRegressor
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.calibration import check_coverage_asked
 from graphfilter.runs.conclusion import Conclusion, conclude

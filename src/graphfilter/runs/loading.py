@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import read_npz
-from graphfilter.estimators.graph import GraphClassifier
-from graphfilter.estimators.graph_regressor import GraphRegressor
-from graphfilter.estimators.regressor import SGFRegressor
+from graphfilter.estimators.graph import GraphClassifier, GraphRegressor
 from graphfilter.estimators.saving import CONFIG_FILE, FORMAT
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.vertex import VertexEstimator

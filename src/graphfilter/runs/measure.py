@@ -9,8 +9,8 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from graphfilter.estimators.adaptive import CHANNELS
 from graphfilter.estimators.graph import MemberNote, OfCommittee
+from graphfilter.estimators.sgf import CHANNELS
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models import ChannelNetwork
 from graphfilter.runs.comparison import Comparison

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.conformal import check_coverage, fewest_for
-from graphfilter.estimators.member_answers import ALL, MemberAnswers, Rows
-from graphfilter.estimators.promises import check_promise
-from graphfilter.estimators.regressor import VertexRegressor
+from graphfilter.estimators.base import VertexRegressor
+from graphfilter.estimators.calibration import check_calibrated, check_coverage, fewest_for
+from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.views import Known
@@ -210,7 +209,7 @@ class Prediction:
             sentences = [
                 f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."
             ]
-        n = check_promise(self.estimator.promise_).n_vertices
+        n = check_calibrated(self.estimator.calibration_).n_vertices
         if n < fewest_for(self.coverage):
             sentences.append(
                 f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this "
@@ -245,7 +244,7 @@ def predict_run(
     rows = np.arange(graph.n_vertices) if rows is None else rows
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
-        check_promise(estimator.promise_)
+        check_calibrated(estimator.calibration_)
     with warnings.catch_warnings():
         # Told by describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)

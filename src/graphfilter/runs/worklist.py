@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.explained import STEPS, Explanation
-from graphfilter.estimators.explaining import explain_graph, members_of
-from graphfilter.estimators.explaining_outputs import explain_output
+from graphfilter.estimators.contributions import STEPS, members_of
+from graphfilter.estimators.explanation import Explanation, explain_vertices
 from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import number
@@ -62,8 +61,8 @@ def make_worklists(fit: Fit) -> list[WorkList]:
         explained: list[Explanation] = []
         if some:
             names = [fit.names[column] for column in missed]
-            explained = explain_output(
-                estimator, prepared, fit.outputs, some, names, most=MOST_NAMED
+            explained = explain_vertices(
+                estimator, prepared, fit.outputs, some, output=names, most=MOST_NAMED
             )
         if fit.task is REGRESSION:
             explained = [_with_numbers(e, fit, c) for e, c in zip(explained, missed, strict=True)]
@@ -78,7 +77,7 @@ def make_worklists(fit: Fit) -> list[WorkList]:
         if some:
             # Otherwise against the second most probable class.
             against = codes[some].tolist() if by_label else [None] * len(some)
-            explained = explain_graph(
+            explained = explain_vertices(
                 estimator, prepared, fit.outputs, some, answered=fit.answers[some].tolist(),
                 against=against, most=MOST_NAMED,
             )  # fmt: skip

@@ -158,7 +158,7 @@ class System:
     def settings(self) -> dict[str, Any]:
         """Return every value that :meth:`with_` can change, by name."""
         found = {"operator": self.operator}
-        for config in (self.config, *_nested(self.model)):
+        for config in (self.config, *nested_configs(self.model)):
             pairs = ((f.name, getattr(config, f.name)) for f in fields(config))
             found |= {name: value for name, value in pairs if not isinstance(value, Config)}
         return found
@@ -211,12 +211,15 @@ def peer(
     )  # fmt: skip
 
 
-def _nested(config: Config | None) -> list[Config]:
+def nested_configs(config: Config | None) -> list[Config]:
     """Return a config and those inside it."""
     if config is None:
         return []
     inner = [getattr(config, f.name) for f in fields(config)]
-    return [config, *(c for value in inner if isinstance(value, Config) for c in _nested(value))]
+    return [
+        config,
+        *(c for value in inner if isinstance(value, Config) for c in nested_configs(value)),
+    ]
 
 
 def _replaced(config: Any, changes: Mapping[str, Any]) -> Any:

@@ -1,23 +1,48 @@
-"""Coverages: what may be promised, and how many vertices a promise needs.
+"""Sets and intervals that hold the truth as often as asked for, calibrated on validation vertices.
 
-Scores averaged over neighbours.
+The validation vertices have chosen epochs and weighed members. Unless some of them are set aside
+(``calibration_fraction``), each is scored by a pool that was fitted without it; what chose the
+epochs remains, so that on a few dozen validation vertices the truth is inside less often than asked
+for. Vertices that are set aside chose nothing: coverage is then exact.
 
-Sets of classes: adaptive, regularised, and averaged over neighbours where that helps.
-
-Intervals of numbers: conformalised errors, wider where answers are less sure.
+Sets of classes are adaptive, regularised, and averaged over neighbours where that helps; intervals
+of numbers are conformalised errors, wider where answers are less sure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.util.errors import ConfigError, check_number
+from graphfilter.splits import held_folds
+from graphfilter.training import REGRESSION, TargetScale, Task
+from graphfilter.util.errors import ConfigError, GraphError, check_number
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Average = Callable[[Array], Array]
+# The outputs of each fold, and how hard vertices are.
+Folded = tuple[list[Array], Array]
+
+# The coverages at which rules are compared: a set of any other is made by the same rule.
+COMPARED = (0.8, 0.9, 0.95)
+# How much smaller sets must be for a rule that is not the plain one.
+SMALLER = 0.99
+# Scores this near count as equal: one vertex's differ by rounding between devices and versions.
+NEAR = 1e-6
+# How strongly the slopes of the log width are drawn to 0, in vertices.
+RIDGE = 5.0
+# Halvings of the range in which a bound lies: beyond the digits of a float64.
+HALVINGS = 70
+# Above this many vertices times classes, scores are not averaged over neighbours, which needs those
+# of all vertices and for each rule.
+MOST_DIFFUSED = 2 * 10**6
 
 
 def check_coverage(coverage: float) -> float:
@@ -40,9 +65,6 @@ def fewest_for(coverage: float) -> int:
     return int(np.ceil(coverage / (1 - coverage) - 1e-9))
 
 
-Average = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-
 def neighbour_average(graph: Graph) -> Average:
     """Return what takes columns (n, C) to their averages over neighbours.
 
@@ -57,24 +79,11 @@ def neighbour_average(graph: Graph) -> Average:
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64)
     alone = degrees == 0
 
-    def average(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def average(columns: Array) -> Array:
         means = (adjacency @ columns) / np.where(alone, 1.0, degrees)[:, None]
         return np.where(alone[:, None], columns, means)
 
     return average
-
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-
-# The coverages at which rules are compared: a set of any other is made by the same rule.
-COMPARED = (0.8, 0.9, 0.95)
-# How much smaller sets must be for a rule that is not the plain one.
-SMALLER = 0.99
-
-
-# Scores this near count as equal: one vertex's differ by rounding between devices and versions.
-NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,7 @@ class SetCalibration:
     of :math:`1 - 2\alpha` asks that one model alone scores a vertex, and folds are averaged here.
 
     Of several labels per vertex, the score of a vertex is that of its worst label: a set then
-    holds all of them as often as it promises.
+    holds all of them as often as asked for.
 
     Attributes
     ----------
@@ -152,7 +161,7 @@ class SetCalibration:
     Examples
     --------
     >>> import numpy as np
-    >>> from graphfilter.estimators import SetCalibration, sets_at
+    >>> from graphfilter.estimators.calibration import SetCalibration, sets_at
     >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
     >>> truth = np.eye(2, dtype=bool)[[0, 1, 0, 0]]
     >>> calibration = SetCalibration.fit([p], [np.arange(3)], truth, seed=0)
@@ -187,7 +196,7 @@ class SetCalibration:
         truth : bool array (n, C)
             Which class, or which labels, a vertex has; only read for those that are held.
         average : callable, optional
-            Averages scores over neighbours: see :func:`~graphfilter.estimators.conformal.neighbour_average`.
+            Averages scores over neighbours: see :func:`neighbour_average`.
         several : bool
             Whether a vertex may have several labels.
         others : int array, optional
@@ -212,10 +221,6 @@ class SetCalibration:
         """Whether some fold averages scores over neighbours."""
         return any(fold.rule.diffusion > 0 for fold in self.folds)
 
-    def draws(self, n: int) -> Array:
-        """Return the draws u of the vertices of a graph."""
-        return _draws(self.seed, n)
-
     def p_values(
         self,
         outputs: Sequence[Array],
@@ -227,7 +232,7 @@ class SetCalibration:
         ``outputs`` are those of each fold, as in :meth:`fit`, of any graph; ``draws`` those of the
         vertices where they are some of a graph's.
         """
-        draws = self.draws(len(outputs[0])) if draws is None else draws
+        draws = _draws(self.seed, len(outputs[0])) if draws is None else draws
         at_least = np.ones(outputs[0].shape)
         for p, fold in zip(outputs, self.folds, strict=True):
             scores = _scores(p, fold.rule, draws, average, self.several)
@@ -289,12 +294,6 @@ def _mean_size(scores: Array, truth: NDArray[np.bool_], vertices: Index) -> floa
     )
 
 
-# How strongly the slopes of the log width are drawn to 0, in vertices.
-RIDGE = 5.0
-# Halvings of the range in which a bound lies: beyond the digits of a float64.
-HALVINGS = 70
-
-
 @dataclass(frozen=True, eq=False)
 class IntervalFold:
     r"""What one fold says: how wide the others' errors are, and the sorted scores of its vertices.
@@ -336,7 +335,7 @@ class IntervalCalibration:
     Examples
     --------
     >>> import numpy as np
-    >>> from graphfilter.estimators import IntervalCalibration
+    >>> from graphfilter.estimators.calibration import IntervalCalibration
     >>> answers, numbers = np.zeros(20), np.linspace(-1, 1, 20)
     >>> calibration = IntervalCalibration.fit([answers], [np.arange(19)], numbers)
     >>> calibration.bounds([answers], coverage=0.9)[0].round(2).tolist()
@@ -351,7 +350,7 @@ class IntervalCalibration:
         answers: Sequence[Array],
         held: Sequence[Index],
         truth: Array,
-        hardness: Sequence[Array] | None = None,
+        hardness: Array | None = None,
         others: Index | None = None,
     ) -> IntervalCalibration:
         """Calibrate.
@@ -364,17 +363,17 @@ class IntervalCalibration:
             The vertices of each fold.
         truth : array (n,)
             Only read for the vertices that are held.
-        hardness : sequence of arrays (n, k), optional
-            What may say how hard a vertex is, for each fold.
+        hardness : array (n, k), optional
+            What may say how hard a vertex is.
         others : int array, optional
             Further vertices whose number is known. They choose the widths where there is one fold.
         """
-        columns = hardness or [np.zeros((len(truth), 0))] * len(answers)
+        columns = np.zeros((len(truth), 0)) if hardness is None else hardness
         folds = []
         for k, (answer, own) in enumerate(zip(answers, held, strict=True)):
             apart = rest_of(held, k, others)
-            width = _fit_width(np.abs(truth - answer)[apart], columns[k][apart])
-            scores = np.abs(truth - answer)[own] / width.widths(columns[k])[own]
+            width = _fit_width(np.abs(truth - answer)[apart], columns[apart])
+            scores = np.abs(truth - answer)[own] / width.widths(columns)[own]
             folds.append(IntervalFold(width.centre, width.scale, width.slope, np.sort(scores)))
         return cls(tuple(folds))
 
@@ -384,11 +383,11 @@ class IntervalCalibration:
         return sum(len(fold.scores) for fold in self.folds)
 
     def bounds(
-        self, answers: Sequence[Array], coverage: float, hardness: Sequence[Array] | None = None
+        self, answers: Sequence[Array], coverage: float, hardness: Array | None = None
     ) -> Array:
         """Return the low and the high end of every vertex (n, 2), from the answers of each fold."""
-        columns = hardness or [np.zeros((len(answers[0]), 0))] * len(answers)
-        widths = [fold.widths(d) for fold, d in zip(self.folds, columns, strict=True)]
+        columns = np.zeros((len(answers[0]), 0)) if hardness is None else hardness
+        widths = [fold.widths(columns) for fold in self.folds]
         low = self._lower(answers, widths, check_coverage(coverage))
         high = -self._lower([-answer for answer in answers], widths, coverage)
         return np.column_stack([low, high])
@@ -434,3 +433,177 @@ def _mean_width(fold: IntervalFold, columns: Array) -> float:
     widths = fold.widths(columns)
     limits = [np.quantile(fold.scores / widths, c, method="higher") for c in COMPARED]
     return float(np.mean(limits) * widths.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How sets or intervals are made from the outputs of each fold.
+
+    Attributes
+    ----------
+    sets : SetCalibration, optional
+    intervals : tuple of IntervalCalibration
+        One per number.
+    """
+
+    sets: SetCalibration | None = None
+    intervals: tuple[IntervalCalibration, ...] = ()
+
+    @property
+    def n_vertices(self) -> int:
+        """How many vertices calibrate."""
+        return (self.sets or self.intervals[0]).n_vertices
+
+    @property
+    def is_diffused(self) -> bool:
+        """Whether the set of a vertex depends on what is said of its neighbours."""
+        return self.sets is not None and self.sets.is_diffused
+
+    def p_values(self, outputs: Sequence[Array], graph: Graph, rows: Any = slice(None)) -> Array:
+        """Return the p-value of every class (m, C) of the vertices in ``rows``, whose outputs are.
+
+        Where scores are averaged over neighbours it must be all.
+        """
+        assert self.sets is not None
+        average = neighbour_average(graph) if self.is_diffused else None
+        draws = _draws(self.sets.seed, graph.n_vertices)[rows]
+        return self.sets.p_values(_repeated(outputs, len(self.sets.folds)), average, draws)
+
+    def intervals_at(self, folded: Folded, coverage: float, scales: Sequence[TargetScale]) -> Array:
+        """Return the ends (n, T, 2) of the interval of every number, in its unit."""
+        ends = []
+        for t, (interval, scale) in enumerate(zip(self.intervals, scales, strict=True)):
+            answers = [fold[:, t] for fold in _repeated(folded[0], len(interval.folds))]
+            bounds = interval.bounds(answers, coverage, folded[1][:, :, t])
+            ends.append(scale.undo_bounds(bounds))
+        return np.stack(ends, axis=1)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, to be saved."""
+        if self.sets is not None:
+            rules = [(fold.rule.penalty, fold.rule.diffusion) for fold in self.sets.folds]
+            return {
+                "sets.rules": np.array(rules),
+                "sets.said": np.array([self.sets.several, self.sets.seed]),
+                **{f"sets.scores{k}": fold.scores for k, fold in enumerate(self.sets.folds)},
+            }
+        return {
+            f"number{t}.{name}{k}": getattr(fold, name)
+            for t, interval in enumerate(self.intervals)
+            for k, fold in enumerate(interval.folds)
+            for name in ("centre", "scale", "slope", "scores")
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration | None:
+        """Return what :meth:`to_arrays` returned; None of nothing."""
+        if not arrays:
+            return None
+        if "sets.rules" in arrays:
+            numbers = np.asarray(arrays["sets.rules"], dtype=np.float64)
+            if numbers.ndim != 2 or not np.isfinite(numbers).all():
+                raise ValueError("the rules of a calibration are damaged")
+            rules = [SetRule(float(penalty), float(diffusion)) for penalty, diffusion in numbers]
+            scores = [_read_scores(arrays[f"sets.scores{k}"]) for k in range(len(rules))]
+            several, seed = (int(x) for x in np.asarray(arrays["sets.said"]))
+            folds = tuple(SetFold(rule, s) for rule, s in zip(rules, scores, strict=True))
+            return cls(SetCalibration(folds, bool(several), seed))
+        intervals: list[IntervalCalibration] = []
+        while f"number{len(intervals)}.scores0" in arrays:
+            t, made = len(intervals), list[IntervalFold]()
+            while (key := f"number{t}.%s{len(made)}") % "scores" in arrays:
+                centre, scale, slope = (
+                    np.asarray(arrays[key % name], dtype=np.float64)
+                    for name in ("centre", "scale", "slope")
+                )
+                finite = np.isfinite([centre, scale, slope]).all()
+                if not finite or centre.ndim != 1 or not centre.shape == scale.shape == slope.shape:
+                    raise ValueError("a calibration whose widths have different columns")
+                made.append(
+                    IntervalFold(centre, scale, slope, _read_scores(arrays[key % "scores"]))
+                )
+            intervals.append(IntervalCalibration(tuple(made)))
+        return cls(intervals=tuple(intervals))
+
+
+def calibrate(
+    outputs: Sequence[Array],
+    hardness: Array,
+    truth: NDArray[Any],
+    val: NDArray[np.int64],
+    graph: Graph,
+    task: Task,
+    seed: int,
+    aside: NDArray[np.int64] | None = None,
+) -> Calibration | None:
+    """Calibrate on validation vertices; None where there are none.
+
+    Parameters
+    ----------
+    outputs : sequence of arrays (n, C)
+        Of the pools without a fold each, or one for all.
+    hardness : array (n, k, T)
+        What may tell how far a number is from its answer; of other tasks without columns.
+    truth : array
+        Class numbers (n,), labels (n, L), or numbers on their scales (n, T).
+    val : int array
+        Those that chose epochs and weights.
+    aside : int array, optional
+        Vertices that were set aside to calibrate. ``val`` then chooses the rule alone.
+    """
+    held, others = held_folds(val, seed), None
+    if aside is not None and len(aside):
+        held, others = [aside], val
+    elif not len(val):
+        return None
+    outputs = _repeated(outputs, len(held))
+    if task is REGRESSION:
+        numbers = np.asarray(truth, dtype=np.float64)
+        return Calibration(
+            intervals=tuple(
+                IntervalCalibration.fit(
+                    [fold[:, t] for fold in outputs], held, numbers[:, t], hardness[:, :, t], others
+                )
+                for t in range(numbers.shape[1])
+            )
+        )
+    average: Average | None = None
+    if outputs[0].size <= MOST_DIFFUSED and graph.n_edges:
+        average = neighbour_average(graph)
+    else:  # The held vertices alone.
+        known = np.concatenate([*held, val[:0] if others is None else others])
+        outputs, truth = [fold[known] for fold in outputs], truth[known]
+        ends = np.cumsum([len(part) for part in held])
+        held = np.split(np.arange(ends[-1]), ends[:-1])
+        others = None if others is None else np.arange(ends[-1], len(known))
+    has = np.eye(outputs[0].shape[1], dtype=bool)[truth] if task.one_class else truth > 0.5
+    rule: dict[str, Any] = {
+        "average": average,
+        "several": not task.one_class,
+        "seed": seed,
+        "others": others,
+    }
+    return Calibration(SetCalibration.fit(outputs, held, np.asarray(has), **rule))
+
+
+def check_calibrated(calibration: Calibration | None) -> Calibration:
+    """Return the calibration of a fitted estimator, or raise where it has none."""
+    if calibration is None:
+        raise GraphError(
+            "sets and intervals are calibrated on validation vertices; there are none. Fit with a "
+            "validation_fraction above 0, or a split that has some."
+        )
+    return calibration
+
+
+def _repeated(outputs: Sequence[Array], n: int) -> list[Array]:
+    if len(outputs) not in (1, n):
+        raise ValueError(f"outputs of {len(outputs)} folds, but {n} are calibrated")
+    return list(outputs) * (n if len(outputs) == 1 else 1)
+
+
+def _read_scores(values: NDArray[Any]) -> Array:
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.ndim != 1 or not len(scores) or np.isnan(scores).any():
+        raise ValueError("the scores of a calibration are damaged")
+    return np.sort(scores)
