@@ -3,6 +3,8 @@
 Without a compiler it is left out, and torch's own products do the work. ``GRAPHFILTER_NATIVE=0``
 leaves it out in any case, for the wheel that every platform can install; ``GRAPHFILTER_NATIVE=1``
 makes it an error where it cannot be built, for the wheels that are to have it.
+
+``GRAPHFILTER_CORE=1`` builds a wheel without the research package and its entry points.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ class NativeKernelHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
+        if os.environ.get("GRAPHFILTER_CORE") == "1":
+            self.build_config.target_config["packages"] = ["src/graphfilter"]
+            self.metadata.core.entry_points.clear()
         wanted = os.environ.get("GRAPHFILTER_NATIVE", "")
         if wanted not in ("", "0", "1"):
             raise ValueError(f"GRAPHFILTER_NATIVE must be 0, 1 or not set; got {wanted!r}.")

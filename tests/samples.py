@@ -11,9 +11,9 @@ import scipy.io
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphfilter.data import npz
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter_research.datasets import readers
 
 N_KNOWN, N_TEST = 530, 10
 N = N_KNOWN + N_TEST
@@ -42,7 +42,7 @@ def masks(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def write_npz(folder: Path, graph: Graph = SAMPLE) -> Path:
-    readers.write_npz(graph, folder / "tiny.npz")
+    npz.write_npz(graph, folder / "tiny.npz")
     return folder / "tiny.npz"
 
 
@@ -170,3 +170,16 @@ def labels_of(graph: Graph) -> NDArray[np.int64]:
 def dense(graph: Graph) -> np.ndarray:
     assert graph.features is not None
     return graph.features.toarray() if sp.issparse(graph.features) else graph.features
+
+
+def assert_same_data(got: Graph, expected: Graph) -> None:
+    np.testing.assert_array_equal(got.edges, expected.edges)
+    np.testing.assert_array_equal(got.labels, expected.labels)
+    assert sp.issparse(got.features)
+    assert abs(got.features - expected.features).nnz == 0  # pyright: ignore
+
+
+def assert_same_split(got: Split, expected: Split) -> None:
+    assert got.rule == expected.rule
+    for part in ("train", "val", "test"):
+        np.testing.assert_array_equal(getattr(got, part), getattr(expected, part))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("graphfilter_research")
+
 from graphfilter_research.bench.benchmark_page import write_benchmark
 from graphfilter_research.bench.learned_filters import learned_filters
 from graphfilter_research.bench.record import read_records

@@ -15,11 +15,10 @@ import pytest
 from tests.processes import Command
 
 from graphfilter import SGFClassifier
-from graphfilter.data import make_csbm, write_tables
+from graphfilter.data import make_csbm, write_npz, write_tables
 from graphfilter.filters import StackedFilter
 from graphfilter.splits import stratified
 from graphfilter.training.epoch import Epoch
-from graphfilter_research.datasets import readers
 
 FILES = {
     "report.html",
@@ -121,7 +120,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> 
 
 
 def test_fit_takes_a_graph_file_and_a_dataset(graphfilter, tmp_path: Path, graph) -> None:
-    readers.write_npz(graph, tmp_path / "g.npz")
+    write_npz(graph, tmp_path / "g.npz")
     for source in (("--graph", tmp_path / "g.npz"), ("--dataset", "karate")):
         run = tmp_path / source[0].strip("-")
         assert graphfilter("fit", *source, "--out", run, *QUICK).code == 0

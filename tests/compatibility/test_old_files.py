@@ -19,9 +19,6 @@ from graphfilter.cli import main
 from graphfilter.runs.loading import load_run
 from graphfilter.training import Callback
 from graphfilter.util.errors import ModelFileError
-from graphfilter_research.bench.benchmark import run_benchmark
-from graphfilter_research.bench.record import read_records
-from graphfilter_research.bench.summary import summarise
 
 VERSIONS = sorted(path.name for path in FILES.iterdir() if path.is_dir())
 CLASSES: dict[str, Any] = {
@@ -80,19 +77,6 @@ def test_run_folder_predicts_what_it_wrote(
         assert (new["predicted"], new["set"]) == (old["predicted"], old["set"])
         shares = [[float(row[f"p_{name}"]) for name in names] for row in (old, new)]
         np.testing.assert_allclose(shares[1], shares[0], **CLOSE)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_records_count_as_the_runs_they_are(version: str, tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_bytes((FILES / version / "records.jsonl").read_bytes())
-    old = read_records(path)
-    assert [record.versions["graphfilter"] for record in old] == [version] * 4
-    [summary] = summarise(old)
-    assert {cell.n for cell in summary.cells.values()} == {2}
-    same = run_benchmark(["karate"], ["sgf", "mlp"], out=path, runs=2, max_epochs=5, device="cpu")
-    assert [record.seconds for record in same] == [record.seconds for record in old]
-    assert read_records(path) == old
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -28,9 +29,9 @@ from tests.samples import (
     write_sgf,
 )
 
+from graphfilter.data import read_edge_list, read_matrix_market, read_networkx, read_npz
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import DataFileError, GraphFilterError
-from graphfilter_research.datasets import readers
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,27 @@ class Format:
 
 
 FORMATS = {
-    "npz": Format(write_npz, readers.read_npz),
-    "planetoid": Format(
-        write_planetoid, lambda p: readers.read_planetoid(p, "tiny"), ("features", "labels")
-    ),
-    "geom_gcn": Format(write_geom_gcn, lambda p: readers.read_geom_gcn(p, "tiny")),
-    "heterophilous": Format(write_heterophilous, readers.read_heterophilous),
-    "gnn_benchmark": Format(
-        write_gnn_benchmark, readers.read_gnn_benchmark, ("features", "labels")
-    ),
-    "graphdata": Format(write_graphdata, readers.read_graphdata, ("features", "labels")),
-    "sgf": Format(write_sgf, lambda p: readers.read_sgf(p, "tiny")),
-    "edge_list": Format(write_edge_list, readers.read_edge_list, ()),
-    "matrix_market": Format(write_matrix_market, readers.read_matrix_market, ()),
-    "graphml": Format(write_graphml, readers.read_networkx, ("features", "labels")),
-    "gml": Format(write_gml, readers.read_networkx, ("features", "labels")),
+    "npz": Format(write_npz, read_npz),
+    "edge_list": Format(write_edge_list, read_edge_list, ()),
+    "matrix_market": Format(write_matrix_market, read_matrix_market, ()),
+    "graphml": Format(write_graphml, read_networkx, ("features", "labels")),
+    "gml": Format(write_gml, read_networkx, ("features", "labels")),
 }
+if importlib.util.find_spec("graphfilter_research"):
+    from graphfilter_research.datasets import readers
+
+    FORMATS |= {
+        "planetoid": Format(
+            write_planetoid, lambda p: readers.read_planetoid(p, "tiny"), ("features", "labels")
+        ),
+        "geom_gcn": Format(write_geom_gcn, lambda p: readers.read_geom_gcn(p, "tiny")),
+        "heterophilous": Format(write_heterophilous, readers.read_heterophilous),
+        "gnn_benchmark": Format(
+            write_gnn_benchmark, readers.read_gnn_benchmark, ("features", "labels")
+        ),
+        "graphdata": Format(write_graphdata, readers.read_graphdata, ("features", "labels")),
+        "sgf": Format(write_sgf, lambda p: readers.read_sgf(p, "tiny")),
+    }
 
 
 @pytest.fixture(scope="module", params=FORMATS)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
+from graphfilter.data import read_npz, write_npz
 from graphfilter.data.edge_attributes import MOST_KINDS, EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import GraphError
-from graphfilter_research.datasets import readers
 
 
 def kinds_of(graph: Graph) -> EdgeKinds:
@@ -78,8 +78,8 @@ def test_subgraph_and_file_keep_the_kinds(tmp_path_factory, drawn, random):
             kinds_of(part).adjacency(k, part.indptr, part.indices).toarray(), expected
         )
     path = tmp_path_factory.mktemp("kinds") / "g.npz"
-    readers.write_npz(graph, path)
-    assert readers.read_npz(path).checksum() == graph.checksum()
+    write_npz(graph, path)
+    assert read_npz(path).checksum() == graph.checksum()
 
 
 def test_checksum_knows_the_kinds():

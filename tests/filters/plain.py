@@ -10,11 +10,9 @@ from torch import Tensor
 
 from graphfilter.pyg import FilterConv
 
-pytest.importorskip("torch_geometric", reason="compared with PyTorch Geometric's own layers")
-
-from graphfilter_research.peers.pyg import pyg_nn
-
-pyg: Any = pyg_nn()
+pyg: Any = pytest.importorskip(
+    "torch_geometric.nn", reason="compared with PyTorch Geometric's own layers"
+)
 gcn_norm = pyg.conv.gcn_conv.gcn_norm
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import importlib.util
 import io
 import json
 import tempfile
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests import samples
 
+from graphfilter import data
 from graphfilter.cli import _run as run_command
 from graphfilter.data import make_csbm, open_store, read_tables, write_store
 from graphfilter.data.graph import Graph
@@ -28,8 +30,6 @@ from graphfilter.runs.layout import REFERENCE_FILE
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.records import CHECKSUM, read_checked_json, write_checked_json
-from graphfilter_research.bench.record import Record, read_records
-from graphfilter_research.datasets import readers
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,8 @@ def read_two_tables(folder: Path) -> None:
 
 def write_records(folder: Path) -> None:
     """Write a few records, plain and gzipped."""
+    from graphfilter_research.bench.record import Record
+
     part = {"n_vertices": 4, "accuracy": 0.5, "macro_f1": 0.5, "log_loss": None}
     scores = {"train": part, "val": part, "test": part}
     setting = {"lr": 0.01, "patience": 9}
@@ -126,6 +128,8 @@ def write_records(folder: Path) -> None:
 
 
 def read_lines(folder: Path) -> None:
+    from graphfilter_research.bench.record import Record, read_records
+
     for path in sorted(folder.iterdir()):
         for record in read_records(path):
             line = record.to_json()  # in which what is not finite is null
@@ -211,31 +215,36 @@ def sign_store(folder: Path) -> None:
 
 
 FORMATS = {
-    "npz": graph_format(samples.write_npz, readers.read_npz),
-    "matrix_market": graph_format(samples.write_matrix_market, readers.read_matrix_market),
-    "graphml": graph_format(samples.write_graphml, readers.read_networkx),
-    "gml": graph_format(samples.write_gml, readers.read_networkx),
-    "edge_list": graph_format(samples.write_edge_list, readers.read_edge_list),
+    "npz": graph_format(samples.write_npz, data.read_npz),
+    "matrix_market": graph_format(samples.write_matrix_market, data.read_matrix_market),
+    "graphml": graph_format(samples.write_graphml, data.read_networkx),
+    "gml": graph_format(samples.write_gml, data.read_networkx),
+    "edge_list": graph_format(samples.write_edge_list, data.read_edge_list),
     "csv": table_format(vertices_csv=VERTICES.encode(), edges_csv=EDGES.encode()),
     "messy": table_format(
         vertices_csv=MESSY.encode("cp1252"),
         edges_txt="von\tnach\r\na\tb\r\nb\tc\r\n".encode("utf-16"),
     ),
     "parquet": Format(write_parquet, read_two_tables),
-    "planetoid": graph_format(
-        samples.write_planetoid,
-        lambda folder: readers.read_planetoid(folder, "tiny"),
-        samples.SAMPLE,
-    ),
-    "geom_gcn": graph_format(
-        samples.write_geom_gcn, lambda folder: readers.read_geom_gcn(folder, "tiny")
-    ),
-    "heterophilous": graph_format(samples.write_heterophilous, readers.read_heterophilous),
-    "gnn_benchmark": graph_format(samples.write_gnn_benchmark, readers.read_gnn_benchmark),
-    "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
-    "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
-    "records": Format(write_records, read_lines),
     "store": Format(write_named_store, read_store, sign_store),
     "model": Format(lambda folder: fitted().save(folder), read_model, sign_run, slow=True),
     "run": Format(write_run, read_run, sign_run, slow=True),
 }
+if importlib.util.find_spec("graphfilter_research"):
+    from graphfilter_research.datasets import readers
+
+    FORMATS |= {
+        "planetoid": graph_format(
+            samples.write_planetoid,
+            lambda folder: readers.read_planetoid(folder, "tiny"),
+            samples.SAMPLE,
+        ),
+        "geom_gcn": graph_format(
+            samples.write_geom_gcn, lambda folder: readers.read_geom_gcn(folder, "tiny")
+        ),
+        "heterophilous": graph_format(samples.write_heterophilous, readers.read_heterophilous),
+        "gnn_benchmark": graph_format(samples.write_gnn_benchmark, readers.read_gnn_benchmark),
+        "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
+        "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
+        "records": Format(write_records, read_lines),
+    }

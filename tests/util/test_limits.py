@@ -15,13 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.peak_memory import PeakMemory
 
-from graphfilter.data import read_tables
+from graphfilter.data import read_graph, read_npz, read_tables
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter.util.files import SMALL_BYTES, VARIABLE, Budget
-from graphfilter_research.datasets import readers
-from graphfilter_research.datasets.safe_pickle import loads
 
 PAIR = np.array([[0, 1]])
 
@@ -92,7 +90,7 @@ def test_small_graph_file_cannot_ask_for_much_memory(
 ) -> None:
     path, peak = write(tmp_path), PeakMemory()
     with pytest.raises(DataFileError) as caught:
-        readers.read_graph(path)
+        read_graph(path)
     assert "\n" not in str(caught.value)
     assert peak.grown() < 100 << 20
 
@@ -164,32 +162,6 @@ def test_small_table_cannot_ask_for_much_memory(tmp_path: Path, what: str) -> No
         assert peak.grown() < 500 << 20
 
 
-def long1(number: int) -> bytes:
-    data = number.to_bytes(number.bit_length() // 8 + 1, "little")
-    return b"\x8a" + bytes([len(data)]) + data
-
-
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        (b"\x80\x02}N" + b"\x85" * 1_000_000 + b"Ns.", "nest tuples"),
-        (b"\x80\x02}N\x85Ns.", "tuple for a key"),
-        (b"\x80\x02}(N\x85Nu.", "tuple for a key"),
-        (b"\x80\x02})Ns.", "tuple for a key"),
-        (b"\x80\x02(" + long1(1 << 2030) * 20_000 + b"t.", "64 bits"),
-        (
-            b"\x80\x02}(" + b"".join(long1(((1 << 61) - 1) << i) + b"N" for i in range(99)) + b"u.",
-            "64 bits",
-        ),
-    ],
-)
-def test_small_pickle_cannot_ask_for_much_time(data: bytes, problem: str) -> None:
-    peak = PeakMemory()
-    with pytest.raises(DataFileError, match=problem):
-        loads(data, "bad.pkl")
-    assert peak.grown() < 100 << 20
-
-
 def test_budget_grows_with_the_file_and_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,9 +181,9 @@ def test_variable_lets_a_file_ask_for_more(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "g.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n5000000 5000000 1\n1 2\n")
     with pytest.raises(DataFileError, match=f"set {VARIABLE} to 160000000 or more"):
-        readers.read_graph(path)
+        read_graph(path)
     monkeypatch.setenv(VARIABLE, "160000000")
-    assert readers.read_graph(path).n_vertices == 5_000_000
+    assert read_graph(path).n_vertices == 5_000_000
 
 
 def test_dense_and_mostly_empty_features_are_no_bomb(tmp_path: Path) -> None:
@@ -220,7 +192,7 @@ def test_dense_and_mostly_empty_features_are_no_bomb(tmp_path: Path) -> None:
     x[np.arange(2708), np.arange(2708) % 1433] = 1
     np.savez_compressed(tmp_path / "g.npz", edges=PAIR, x=x)
     assert x.nbytes > 100 * (tmp_path / "g.npz").stat().st_size
-    assert readers.read_npz(tmp_path / "g.npz").n_features == 1433
+    assert read_npz(tmp_path / "g.npz").n_features == 1433
 
 
 def test_parquet_that_is_read_in_pieces_is_not_kept(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from graphfilter.data import load_dataset, make_bipartite
-from graphfilter_research.peers.pyg import graph_edges
 
 
 def small_data(name: str = "karate") -> Any:
@@ -18,7 +18,7 @@ def small_data(name: str = "karate") -> Any:
 
     bipartite = make_bipartite(n_side=60, probability=0.2, n_features=16, seed=0)
     graph = load_dataset("karate") if name == "karate" else bipartite
-    edges, _ = graph_edges(graph)
+    edges = torch.tensor(np.stack(graph.adjacency.nonzero()), dtype=torch.long)
     n = graph.n_vertices
     x = torch.eye(n) if name == "karate" else torch.tensor(graph.features)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(0))

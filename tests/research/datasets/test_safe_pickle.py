@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from tests.peak_memory import PeakMemory
 
 from graphfilter.util.errors import DataFileError, GraphFilterError
 from graphfilter_research.datasets.readers.graphdata import read_graphdata
@@ -322,3 +323,29 @@ def test_loads_of_damaged_pickles_raises_nothing_else(data):
         content[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
     with contextlib.suppress(GraphFilterError):
         loads(bytes(content), WHERE)
+
+
+def long1(number: int) -> bytes:
+    data = number.to_bytes(number.bit_length() // 8 + 1, "little")
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"\x80\x02}N" + b"\x85" * 1_000_000 + b"Ns.", "nest tuples"),
+        (b"\x80\x02}N\x85Ns.", "tuple for a key"),
+        (b"\x80\x02}(N\x85Nu.", "tuple for a key"),
+        (b"\x80\x02})Ns.", "tuple for a key"),
+        (b"\x80\x02(" + long1(1 << 2030) * 20_000 + b"t.", "64 bits"),
+        (
+            b"\x80\x02}(" + b"".join(long1(((1 << 61) - 1) << i) + b"N" for i in range(99)) + b"u.",
+            "64 bits",
+        ),
+    ],
+)
+def test_small_pickle_cannot_ask_for_much_time(data: bytes, problem: str) -> None:
+    peak = PeakMemory()
+    with pytest.raises(DataFileError, match=problem):
+        loads(data, "bad.pkl")
+    assert peak.grown() < 100 << 20

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from graphfilter import operators
 from graphfilter.data.graph import Graph
 from graphfilter.data.makers import make_csbm
+from graphfilter.data.npz import read_npz
 from graphfilter.splits import Split, stratified
 from graphfilter.util.errors import GraphError
 from graphfilter_research.peers.label_propagation import propagate_labels
@@ -45,3 +48,10 @@ def test_label_propagation_gives_the_unreached_the_class_shares() -> None:
 def test_label_propagation_refuses_a_graph_without_labels() -> None:
     with pytest.raises(GraphError, match="labelled training vertices"):
         propagate_labels(Graph.from_edges([[0, 1]]), Split([0], [], []))
+
+
+def test_label_propagation_beats_chance_on_cora(data_folder: Path) -> None:
+    graph = read_npz(data_folder / "cora.npz")
+    split = stratified(graph.labels, 0)
+    right = propagate_labels(graph, split).argmax(axis=1) == graph.labels
+    assert right[split.test].mean() > 0.8
