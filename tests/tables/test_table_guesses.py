@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphfilter.data import Columns, TextOptions, read_tables
 from graphfilter.data.graph import Graph
-from graphfilter.tables.dates import find_spelling, read_seconds
+from graphfilter.tables.cells import Cells
+from graphfilter.tables.dates import find_spelling, read_seconds, read_word
 from graphfilter.tables.numbers import find_decimal_signs, parse_numbers
 from graphfilter.tables.text_files import find_delimiter, find_encoding
 from graphfilter.util.errors import ConfigError, DataFileError
@@ -216,9 +217,9 @@ def test_numbers_survive_every_spelling(number: Any, decimal: str, unit: str, ga
     other = "," if decimal == "." else "."
     gap = other if gap == "other" else gap
     plain = f"{number:,.2f}".replace(",", "~").replace(".", decimal).replace("~", gap)
-    column = pa.array([plain + unit, ""])
-    assert find_decimal_signs(column).choose(None) == decimal
-    read = parse_numbers(column, decimal)
+    cells = Cells(pa.array([plain + unit, ""]))
+    assert find_decimal_signs(cells).choose(None) == decimal
+    read = parse_numbers(cells, decimal)
     expected = float(number) / (100 if "%" in unit else 1)
     np.testing.assert_allclose(read.values[0], expected, rtol=1e-12)
     assert np.isnan(read.values[1])
@@ -233,11 +234,45 @@ def test_dates_survive_their_spelling(days: list[Any], spelling: str) -> None:
     import pyarrow as pa
 
     days = [day for day in days if day.year < 2200] or [type(days[0])(2000, 1, 1)]
-    column = pa.array([day.strftime(spelling) for day in days])
-    assert find_spelling(column.unique(), day_first=True) == spelling
-    ours = read_seconds(column, spelling)
+    cells = Cells(pa.array([day.strftime(spelling) for day in days]))
+    assert find_spelling(cells.words, day_first=True) == spelling
+    ours = read_seconds(cells, spelling)
     theirs = [(day - type(day)(1970, 1, 1)).total_seconds() for day in days]
     np.testing.assert_array_equal(ours, theirs)
+
+
+NOON = 1_704_110_400
+
+
+@pytest.mark.parametrize(
+    ("word", "spelling", "seconds"),
+    [
+        ("2024-01-01T12:00", "%Y-%m-%d", NOON),
+        ("2024-01-01  12:00:00,25", "%Y-%m-%d", NOON),
+        ("2024-01-01T12:00:00.123Z", "%Y-%m-%d", NOON),
+        ("2024-01-01 14:00+02:00", "%Y-%m-%d", NOON),
+        ("2024-01-01 07:00 -05", "%Y-%m-%d", NOON),
+        ("1/1/2024 12:00 pm", "%m/%d/%Y", NOON),
+        ("1.1.24 12:00:01", "%d.%m.%y", NOON + 1),
+        ("1.1.69", "%d.%m.%y", -365 * 86400),
+        ("1 january 2024 12:00", "%d %B %Y", NOON),
+        ("01-Jan-2024 12:00 UTC", "%d-%b-%Y", NOON),
+        ("Jan 1, 2024", "%b %d, %Y", NOON - 12 * 3600),
+        ("2023-02-30", "%Y-%m-%d", 1_677_715_200),
+        ("12:30 AM", "time", 1800),
+        ("23:59:59", "time", 86399),
+        ("24:00", "time", np.nan),
+        ("13:00 PM", "time", np.nan),
+        ("12:00Z", "time", np.nan),
+        ("2024-13-01", "%Y-%m-%d", np.nan),
+        ("0000-01-01", "%Y-%m-%d", np.nan),
+        ("2024-01-01 10:60", "%Y-%m-%d", np.nan),
+        ("1 Foo 2024", "%d %b %Y", np.nan),
+        ("٣-01-2024", "%d-%m-%Y", np.nan),
+    ],
+)
+def test_dates_are_read_as_people_write_them(word: str, spelling: str, seconds: float) -> None:
+    np.testing.assert_equal(read_word(word, spelling), float(seconds))
 
 
 @in_one_folder

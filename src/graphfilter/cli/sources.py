@@ -342,14 +342,14 @@ class FeatureOptions(GraphOptions):
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""
-        from graphfilter.tables.columns import KINDS
+        from graphfilter.tables.encoder import ASKED_KINDS
 
         kinds: list[tuple[str, str]] = []
         for word in self.column or ():
             name, equals, kind = word.rpartition("=")
             if not equals:
                 raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
-            kind = check_name("kind of column", kind.strip().lower(), (*KINDS[:-1], "drop"))
+            kind = check_name("kind of column", kind.strip().lower(), ASKED_KINDS)
             kinds.append((name, kind))
         return replace(super().columns(like), kinds=tuple(kinds))
 

@@ -34,8 +34,7 @@ from graphfilter.tables.build import (
 from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import EncodedColumn
 from graphfilter.tables.edges import note_near_ids
-from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.entries import encode_column
+from graphfilter.tables.encoder import TableEncoder, encode_column
 from graphfilter.tables.labels import UNLABELLED
 from graphfilter.tables.roles import Columns, EdgeRoles, choose_edge_roles
 from graphfilter.tables.source import TableSource, reading_table

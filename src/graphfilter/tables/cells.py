@@ -6,8 +6,9 @@ Columns that are larger than the memory of a hash table are compared by hashes o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,106 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.util.errors import DataFileError, did_you_mean
-from graphfilter.util.words import listed_names
+from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# In a cell of numbers or dates these say that there is none; Excel's errors too.
+MISSING_WORDS = frozenset((
+    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "null", "none", "nil", "-", "--", "---", ".",
+    "?", "k.a.", "k. a.", "n.a.", "n. a.", "n.v.", "unknown", "unbekannt", "missing", "nat",
+    "#nv", "#wert!", "#value!", "#div/0!", "#ref!", "#bezug!", "#num!", "#zahl!", "#name?", "\\n",
+))  # fmt: skip
 # Spaces and joiners of no width, the mark of byte order, and the hyphen that shows at line ends.
 WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
+
+
+class Cells:
+    """A column on its way from a table to features: its cells, and each different word once.
+
+    Attributes
+    ----------
+    column : Arrow array
+    name : str
+        That of the column.
+    where : path
+        The table, for messages.
+    decimal : str
+        The decimal sign that numbers in text are expected to have.
+    day_first : bool
+        Whether 03/04 is expected to be the third of April.
+    told : bool
+        Whether the user named the kind of the column.
+    """
+
+    def __init__(
+        self,
+        column: Any,
+        name: str = "",
+        where: str | PathLike[str] = "",
+        *,
+        decimal: str = ".",
+        day_first: bool = False,
+        told: bool = False,
+    ) -> None:
+        self.column, self.name, self.where = column, name, where
+        self.decimal, self.day_first, self.told = decimal, day_first, told
+        self.type = value_type(column)
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def filter(self, rows: NDArray[np.bool_]) -> Cells:
+        """Return some of the cells."""
+        return Cells(
+            self.column.filter(as_mask(rows)), self.name, self.where,
+            decimal=self.decimal, day_first=self.day_first, told=self.told,
+        )  # fmt: skip
+
+    @cached_property
+    def text(self) -> Any:
+        """The cells as text without blanks around it; '' where there is none."""
+        return as_text(self.column, trim=True)
+
+    @cached_property
+    def _distinct(self) -> tuple[list[str], NDArray[np.int32]]:
+        return distinct(self.text)
+
+    @property
+    def words(self) -> list[str]:
+        """The different words, by first appearance."""
+        return self._distinct[0]
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The number of each row's word."""
+        return self._distinct[1]
+
+    def of_words(self, read: Callable[[str], Any], kind: type = float) -> NDArray[Any]:
+        """Return what a function gives for each row's word; it is called once for each word."""
+        words = self.words
+        return np.fromiter(map(read, words), dtype=kind, count=len(words))[self.codes]
+
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        """Where there is no value."""
+        import pyarrow.compute as pc
+
+        if not is_usable(self.type):
+            return np.asarray(pc.call_function("is_null", [self.column]), dtype=bool)
+        return self.of_words(is_missing, bool)
+
+    def say_words(self, rows: NDArray[np.bool_], what: str) -> str:
+        """Say that some cells are read as missing."""
+        found = as_text(self.column.filter(as_mask(rows))).unique().to_pylist()
+        n = count(int(rows.sum()), "cell is", "cells are")
+        return f"column {self.name!r}: {n} not {what} ({listed_names(found, 3)}): read as missing."
+
+
+def is_missing(word: str) -> bool:
+    """Return whether a word says that there is no value."""
+    return word.strip().lower() in MISSING_WORDS
 
 
 def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -> DataFileError:
@@ -42,14 +136,6 @@ def as_text(column: Any, *, trim: bool = False) -> Any:
     text = column if column.type == pa.string() else column.cast(pa.string())
     text = text.fill_null("") if text.null_count else text
     return pc.call_function("utf8_trim_whitespace", [text]) if trim else text
-
-
-def numbered_words(column: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Return the different words of a column as an Arrow array, and the number of each row's."""
-    text = as_text(column)
-    text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
-    encoded = text.dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def as_ids(column: Any) -> Any:
@@ -89,7 +175,8 @@ def drop_nan(column: Any) -> Any:
 
 def distinct(text: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     """List the different strings by first appearance, and the number in it of each row's."""
-    encoded = text.combine_chunks().dictionary_encode()
+    text = text.combine_chunks() if hasattr(text, "combine_chunks") else text
+    encoded = text.dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
@@ -132,7 +219,7 @@ def is_usable(kind: Any) -> bool:
     return is_number or is_type.is_boolean(kind) or is_type.is_null(kind) or is_text(kind)
 
 
-def as_mask(values: NDArray[np.bool_] | list[bool]) -> Any:
+def as_mask(values: NDArray[np.bool_]) -> Any:
     """Return truth values as Arrow filters by them."""
     import pyarrow as pa
 

@@ -8,45 +8,27 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, numbered_words, value_type
-from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, parse_numbers
+from graphfilter.tables.cells import Cells, is_missing, is_usable
+from graphfilter.tables.columns import EncodedColumn, Entries, median, otherwise
+from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.util.errors import ConfigError, DataFileError
 
-# The spelling of the day, and a pattern that a word must hold: strptime takes 23 for the year 23.
-DAYS = {
-    "%Y-%m-%d": r"^[0-9]{4}-",
-    "%Y/%m/%d": r"^[0-9]{4}/",
-    "%Y.%m.%d": r"^[0-9]{4}\.",
-    "%d.%m.%Y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
-    "%d.%m.%y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}($|\D)",
-    "%m/%d/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
-    "%d/%m/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
-    "%m/%d/%y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}($|\D)",
-    "%d/%m/%y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}($|\D)",
-    "%d-%m-%Y": r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}",
-    "%m-%d-%Y": r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}",
-    "%d %b %Y": r"^[0-9]{1,2} [A-Za-z]{3} [0-9]{4}",
-    "%d-%b-%Y": r"^[0-9]{1,2}-[A-Za-z]{3}-[0-9]{4}",
-    "%d %B %Y": r"^[0-9]{1,2} [A-Za-z]+ [0-9]{4}",
-    "%b %d, %Y": r"^[A-Za-z]{3} [0-9]{1,2}, [0-9]{4}",
-    "%B %d, %Y": r"^[A-Za-z]+ [0-9]{1,2}, [0-9]{4}",
-}
-_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
-_ZONED = (*_CLOCKS, "%H:%M:%S%z", "%H:%M%z")
-_OF_TIMES = (
-    (r"(:[0-9]{2})[.,][0-9]+", r"\1"),
-    (r"(:[0-9]{2}) ?(Z|UTC)$", r"\1+0000"),
-    (r"(:[0-9]{2}) ?([+-][0-9]{2}):?([0-9]{2})$", r"\1\2\3"),
-)
+# How dates in text can be spelled, as strptime has it.
+DAYS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y",
+    "%d/%m/%y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y",
+    "%B %d, %Y",
+)  # fmt: skip
 TIME = "time"
 # Spellings of the same shape, the day first, and the month.
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
@@ -54,18 +36,22 @@ _MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
 _SECONDS_PER_DAY = 86_400
 # The first and the last day of years with four digits, in days since 1970.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
-# The spelling is chosen on so many different words.
+# The spelling is chosen on so many different words, of which it must read so many.
 _SAMPLE = 1000
 _MOST = 0.9
-# So many words Python is done with before Arrow has prepared a pattern.
-_FEW_WORDS = 300
 _NAMES = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
 _MONTHS = {name[:n]: i for i, name in enumerate(_NAMES, 1) for n in (3, len(name))}
-# Digits and a sign that no clock has after them.
-_NO_CLOCK = re.compile(r"[0-9]+[^0-9:\s]")
+_PARTS = {
+    "Y": "(?P<Y>[0-9]{4})", "y": "(?P<y>[0-9]{2})", "m": "(?P<m>[0-9]{1,2})",
+    "d": "(?P<d>[0-9]{1,2})", "b": "(?P<b>[A-Za-z]{3})", "B": "(?P<b>[A-Za-z]+)",
+}  # fmt: skip
+_CLOCK = (
+    "(?P<H>[0-9]{1,2}):(?P<M>[0-9]{1,2})(:(?P<S>[0-9]{1,2}))?([.,][0-9]+)?( ?(?P<p>[aApP])[mM])?"
+)
+_ZONE = "( ?(Z|UTC|(?P<sign>[+-])(?P<zH>[0-9]{2}):?(?P<zM>[0-9]{2})?))?"
 
 
 def is_date_type(kind: Any) -> bool:
@@ -75,190 +61,184 @@ def is_date_type(kind: Any) -> bool:
     return is_type.is_temporal(kind) and not is_type.is_duration(kind)
 
 
-def known_words(column: Any) -> Any:
+def known_words(cells: Cells) -> list[str]:
     """Return the different words of a column that do not say that there is none."""
-    import pyarrow as pa
-
-    found = as_text(column, trim=True).unique()
-    known = [word for word in found.to_pylist() if word.lower() not in MISSING_WORDS]
-    return found if len(known) == len(found) else pa.array(known, pa.string())
+    return [word for word in cells.words if not is_missing(word)]
 
 
-def is_spelling(spelling: str) -> bool:
-    """Return whether dates in text can have this spelling."""
-    return spelling == TIME or spelling in DAYS
-
-
-def reads_most(words: Any, spelling: str) -> bool:
-    """Return whether a spelling reads 90 % of these words."""
-    return not len(words) or _share_read(words.slice(0, _SAMPLE), spelling) >= _MOST
-
-
-def find_spelling(words: Any, *, day_first: bool) -> str | None:
+def find_spelling(words: Sequence[str], *, day_first: bool) -> str | None:
     """Choose the spelling that reads the most of these words; None where none reads 90 %."""
-    sample = words.slice(0, _SAMPLE)
-    if not len(sample):
+    sample = words[:_SAMPLE]
+    if not re.search("[0-9]", " ".join(sample)):
         return None
-    listed = sample.to_pylist()
-    if not _have_shape(listed, _ANY_SHAPE):
-        return None
-    shaped = {shape: _have_shape(listed, pattern) for shape, pattern in _SHAPES.items()}
-    possible = [spelling for spelling, shape in (*DAYS.items(), (TIME, ":")) if shaped[shape]]
-    if not possible:
-        return None
-    scores = {spelling: _share_read(sample, spelling) for spelling in possible}
+    scores = {spelling: _share_read(sample, spelling) for spelling in (*DAYS, TIME)}
     # Both orders read dates whose days are all below 13.
     liked = DAY_FIRST if day_first else _MONTH_FIRST
     best = max(scores, key=lambda spelling: (scores[spelling], spelling in liked))
-    return best if scores[best] >= _MOST else None
+    return best if scores[best] else None
 
 
-_SHAPES = {shape: re.compile(shape, re.ASCII) for shape in (*DAYS.values(), ":")}
-_ANY_SHAPE = re.compile("|".join(_SHAPES), re.ASCII)
-
-
-def _have_shape(words: list[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether 90 % of the words match a pattern.
-
-    In Python, which knows a word that does not before Arrow has prepared the pattern.
-    """
-    n_others = 0
-    for word in words:
-        n_others += pattern.search(word) is None
-        if (len(words) - n_others) / len(words) < _MOST:
-            return False
-    return True
-
-
-def is_unclear(words: Any, spelling: str) -> bool:
+def is_unclear(words: Sequence[str], spelling: str) -> bool:
     """Return whether day and month of every word could be the other way round."""
     other = (DAY_FIRST | _MONTH_FIRST).get(spelling)
-    sample = words.slice(0, _SAMPLE)
+    sample = words[:_SAMPLE]
     return other is not None and _share_read(sample, other) == _share_read(sample, spelling)
 
 
-def read_seconds(column: Any, spelling: str) -> NDArray[np.float64]:
-    """Return seconds since 1970, or since midnight for times; NaN where there is none."""
-    import pyarrow as pa
-
-    kind = value_type(column)
-    if not is_date_type(kind):
-        if len(column) <= _FEW_WORDS:
-            return _read_words(column, spelling)
-        words, numbers = numbered_words(column)
-        return _read_words(words, spelling)[numbers]
-    if pa.types.is_time(kind):
-        values = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
-    else:
-        naive = column.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False)
-        values = naive.cast(pa.int64())
-    return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
-
-
-def can_be_written(day: float) -> bool:
-    """Return whether a day since 1970 is of the years 1 to 9999, which have names."""
-    return _FIRST_DAY <= day <= _LAST_DAY
-
-
-def days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return days since 1970, with the part of the day as a fraction, and hours since midnight."""
-    days = seconds / _SECONDS_PER_DAY
-    return days, np.mod(seconds, _SECONDS_PER_DAY) / 3600
-
-
-def _share_read(words: Any, spelling: str) -> float:
-    return np.count_nonzero(~np.isnan(_read_words(words, spelling))) / len(words)
-
-
-def _read_words(words: Any, spelling: str) -> NDArray[np.float64]:
-    """Read different words in one spelling, with a time of day or without."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not is_spelling(spelling):
-        return np.full(len(words), np.nan)
-    text = as_text(words, trim=True)
-    if len(words) <= _FEW_WORDS:
-        read = [_read_word(word, spelling) for word in text.to_pylist()]
-        if None not in read:
-            return np.array(read, dtype=np.float64)
-    timed = pc.call_function("match_substring", [text], pc.MatchSubstringOptions(":"))
-    has_times = pc.call_function("any", [timed]).as_py()
-    # ISO's T, fractions of a second and blanks before the zone: strptime knows none of them.
-    for pattern, put in (
-        (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T", r"\1 "),
-        *(_OF_TIMES if has_times else ()),
-    ):
-        options = pc.ReplaceSubstringOptions(pattern=pattern, replacement=put)
-        text = pc.call_function("replace_substring_regex", [text], options)
-    if spelling == TIME:
-        read = [_strptime(text, clock) for clock in _CLOCKS]
-        values = np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
-        return np.mod(values, _SECONDS_PER_DAY)
-    fits = pc.call_function(
-        "match_substring_regex", [text], pc.MatchSubstringOptions(DAYS[spelling])
-    )
-    text = pc.call_function("if_else", [fits, text, None])
-    clocks = ("", *(f" {clock}" for clock in _ZONED if has_times))
-    read = [_strptime(text, spelling + clock) for clock in clocks]
-    return np.asarray(pc.call_function("coalesce", read).cast(pa.float64()))
+def _share_read(words: Sequence[str], spelling: str) -> float:
+    """Return the share of words that a spelling reads; 0 where that is less than 90 %."""
+    n_others, most = 0, len(words) * (1 - _MOST) + 1e-9
+    for word in words:
+        n_others += math.isnan(read_word(word, spelling))
+        if n_others > most:
+            return 0.0
+    return 1 - n_others / max(1, len(words))
 
 
 @lru_cache(maxsize=1 << 16)
-def _read_word(word: str, spelling: str) -> float | None:
-    """Read a word as Arrow would, in the usual form alone; None where only Arrow can tell."""
-    if spelling == TIME:
-        other = ":" not in word or _NO_CLOCK.match(word)
-    else:
-        other = not re.search(DAYS[spelling], word, re.ASCII)
-    if other:
-        return math.nan
-    found = _usual(spelling).fullmatch(word)
+def read_word(word: str, spelling: str) -> float:
+    """Return seconds since 1970, or since midnight for times; NaN where a word has none."""
+    found = _pattern(spelling).fullmatch(word)
     if found is None:
-        return None
+        return math.nan
     part = found.groupdict()
     hour, minute, second = (int(part[name] or 0) for name in "HMS")
-    if hour > 23 or minute > 59 or second > 59:
-        return None
+    if part["p"]:
+        if not 1 <= hour <= 12:
+            return math.nan
+        hour = hour % 12 + 12 * (part["p"] in "pP")
+    # Two leap seconds, as strptime has them.
+    if hour > 23 or minute > 59 or second > 61:
+        return math.nan
     clock = 3600 * hour + 60 * minute + second
     if spelling == TIME:
-        return float(clock)
+        return float(clock % _SECONDS_PER_DAY)
+    if part["sign"]:
+        offset = 3600 * int(part["zH"]) + 60 * int(part["zM"] or 0)
+        clock -= offset if part["sign"] == "+" else -offset
     day, month = int(part["d"]), int(part.get("m") or _MONTHS.get(part["b"].lower(), 0))
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return math.nan
     year = int(part["Y"]) if "Y" in part else int(part["y"]) + (1900 if part["y"] >= "69" else 2000)
-    try:
-        days = date(year, month, day).toordinal() + _FIRST_DAY - 1
-    except ValueError:
-        return None
+    if not (1 <= month <= 12 and 1 <= day <= 31 and year):
+        return math.nan
+    # The 30th of February is the first or second of March.
+    days = date(year, month, 1).toordinal() + day - 1 + _FIRST_DAY - 1
     return float(_SECONDS_PER_DAY * days + clock)
 
 
 @cache
-def _usual(spelling: str) -> re.Pattern[str]:
-    """Return a pattern of the words in a spelling that are read in one way only."""
-    clock = "(?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})(:(?P<S>[0-9]{2}))?"
+def _pattern(spelling: str) -> re.Pattern[str]:
+    """Return a pattern of the words in a spelling, with a time of day or without."""
     if spelling == TIME:
-        return re.compile(clock)
-    digits = {"Y": "[0-9]{4}", "y": "[0-9]{2}", "b": "[A-Za-z]+"}
-    day = re.sub(
-        "%(.)",
-        lambda one: f"(?P<{one[1]}>{digits.get(one[1], '[0-9]{1,2}')})",
-        re.escape(spelling.replace("%B", "%b")),
-    )
-    return re.compile(f"{day}( {clock})?")
+        return re.compile(_CLOCK)
+    day = re.sub("%(.)", lambda part: _PARTS[part[1]], re.escape(spelling))
+    between = "(T| +)" if spelling == "%Y-%m-%d" else " +"
+    return re.compile(f"{day}({between}{_CLOCK}{_ZONE})?")
 
 
-def _strptime(text: Any, spelling: str) -> Any:
+def read_seconds(cells: Cells, spelling: str) -> NDArray[np.float64]:
+    """Return seconds since 1970, or since midnight for times; NaN where there is none."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    options = pc.StrptimeOptions(format=spelling, unit="s", error_is_null=True)
-    return pc.call_function("strptime", [text], options).cast(pa.int64())
+    if not is_date_type(cells.type):
+        if not spelling:
+            return np.full(len(cells), np.nan)
+        return cells.of_words(lambda word: read_word(word, spelling))
+    if pa.types.is_time(cells.type):
+        values = cells.column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+    else:
+        zone = getattr(cells.type, "tz", None)
+        values = cells.column.cast(pa.timestamp("us", tz=zone), safe=False).cast(pa.int64())
+    return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
 
 
-@dataclass(frozen=True, eq=False)
-class Times:
+@dataclass(frozen=True)
+class DateColumn(EncodedColumn):
+    """A column of dates, of times of day, or of both.
+
+    Attributes
+    ----------
+    spelling : str
+        Of dates in text, as strptime has it; '' where the cells were dates, not text.
+    parts : tuple of str
+        ``'days'`` since ``origin``, ``'hours'`` of the day, or both.
+    origin : int
+        The day that days are counted from, in days since 1970.
+    """
+
+    kind: ClassVar[str] = "date"
+    spelling: str = ""
+    parts: tuple[str, ...] = ()
+    origin: int = 0
+
+    @classmethod
+    def fit(cls, cells: Cells) -> tuple[Self | None, str]:
+        import pyarrow as pa
+
+        name, spelling, unclear = cells.name, "", ""
+        if not is_date_type(cells.type):
+            found = known_words(cells)
+            spelling = find_spelling(found, day_first=cells.day_first) or ""
+            if not spelling:
+                return None, f"column {name!r} left out: its cells are not dates in a known format."
+            if is_unclear(found, spelling):
+                unclear = f" (format {spelling}; day and month could be swapped)"
+        seconds = read_seconds(cells, spelling)
+        if np.isnan(seconds).all():
+            return None, f"column {name!r} left out: it is empty."
+        seen = seconds[~np.isnan(seconds)]
+        days, hours = _days_and_hours(seen)
+        if days.min() < _FIRST_DAY or days.max() > _LAST_DAY:
+            return None, f"column {name!r} left out: its dates must be of the years 1 to 9999."
+        is_time = spelling == TIME or pa.types.is_time(cells.type)
+        parts = ("hours",) if is_time else ("days", "hours") if np.ptp(hours) else ("days",)
+        origin = 0 if is_time else int(np.floor(days.min()))
+        fill = {"days": median(days) - origin, "hours": median(hours)}
+        fitted = cls(
+            name, tuple(fill[part] for part in parts), len(seen) < len(seconds),
+            spelling=spelling, parts=parts, origin=origin,
+        )  # fmt: skip
+        made = " and ".join({"days": "days", "hours": "hours of the day"}[part] for part in parts)
+        note = f"column {name!r} read as {'a time' if is_time else 'a date'}{unclear}: {made}"
+        return fitted, f"{note} ({otherwise(name, 'category')})."
+
+    def encode(self, cells: Cells) -> tuple[Entries, str]:
+        spelling, typed = self.spelling, is_date_type(cells.type)
+        seconds = read_seconds(cells, spelling)
+        if np.isnan(seconds).any() and not typed:
+            found = known_words(cells)
+            if found and not (spelling and _share_read(found[:_SAMPLE], spelling)):
+                day_first = spelling in DAY_FIRST
+                spelling = find_spelling(found, day_first=day_first) or spelling
+                seconds = read_seconds(cells, spelling)
+            self.check_readable(cells, np.isnan(seconds) & ~cells.blank, seconds)
+        days, hours = _days_and_hours(seconds)
+        by_part = {"days": days - self.origin, "hours": hours}
+        return self.filled(np.stack([by_part[part] for part in self.parts], axis=1), 0)
+
+    @staticmethod
+    def can_hold(kind: Any) -> bool:
+        return is_usable(kind) or is_date_type(kind)
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=self.origin)
+        titles = {"days": f"days since {day:%Y-%m-%d}", "hours": "hour of the day"}
+        return tuple(f"{self.name} ({titles[part]})" for part in self.parts)
+
+    def check(self) -> None:
+        super().check()
+        whole = self.parts in (("days",), ("hours",), ("days", "hours"))
+        whole &= self.spelling in ("", *DAYS, TIME)
+        if not (whole and _FIRST_DAY <= self.origin <= _LAST_DAY):
+            raise ValueError(f"dates of column {self.name!r}")
+
+
+def _days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return days since 1970, with the part of the day as a fraction, and hours since midnight."""
+    return seconds / _SECONDS_PER_DAY, np.mod(seconds, _SECONDS_PER_DAY) / 3600
+
+
+class Times(NamedTuple):
     """Moments as numbers.
 
     Attributes
@@ -283,22 +263,22 @@ class Times:
 def parse_times(column: Any, table: TableSource, name: str) -> Times:
     """Read a column of dates, times or numbers."""
     with reading_table(table):
-        if is_date_type(value_type(column)):
-            return Times(read_seconds(column, ""), True)
-        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
-        numbers = parse_numbers(column, decimal)
+        cells = Cells(column, name, table)
+        if is_date_type(cells.type):
+            return Times(read_seconds(cells, ""), True)
+        numbers = parse_numbers(cells, guess_decimal(cells, table))
         if not numbers.is_word.any():
             return Times(numbers.values)
-        words = known_words(column)
+        words = known_words(cells)
         day_first = (table.decimal or table.decimal_hint) == ","
         spelling = find_spelling(words, day_first=day_first)
         if spelling is None:
             raise DataFileError(
                 table,
                 f"column {name!r} must hold dates or numbers to divide by time; got "
-                f"{words[0].as_py()!r}. Write its dates like 2024-12-31.",
+                f"{words[0]!r}. Write its dates like 2024-12-31.",
             )
-        return Times(read_seconds(column, spelling), True)
+        return Times(read_seconds(cells, spelling), True)
 
 
 def parse_moment(moment: Any, *, are_dates: bool) -> float:
@@ -307,15 +287,12 @@ def parse_moment(moment: Any, *, are_dates: bool) -> float:
     >>> parse_moment("1970-01-02", are_dates=True), parse_moment("2024", are_dates=False)
     (86400.0, 2024.0)
     """
-    import pyarrow as pa
-
     text = str(moment).strip()
     if are_dates:
-        words = pa.array([text])
-        spelling = find_spelling(words, day_first=False)
-        if spelling is None or spelling == TIME or is_unclear(words, spelling):
+        spelling = find_spelling([text], day_first=False)
+        if spelling in (None, TIME) or is_unclear([text], spelling):
             raise ConfigError(f"as-of must be a date like 2024-12-31; got {text!r}.")
-        return float(read_seconds(words, spelling)[0])
+        return read_word(text, spelling)
     try:
         return float(text)
     except ValueError:

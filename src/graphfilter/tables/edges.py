@@ -14,9 +14,17 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import WITHOUT_WIDTH, as_text, clean_ids, distinct, index_in, only_in
+from graphfilter.tables.cells import (
+    WITHOUT_WIDTH,
+    Cells,
+    as_text,
+    clean_ids,
+    distinct,
+    index_in,
+    only_in,
+)
 from graphfilter.tables.dates import Times, parse_times
-from graphfilter.tables.numbers import guess_decimal, read_numbers
+from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
 from graphfilter.tables.roles import EdgeRoles, is_index
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.util.errors import DataFileError
@@ -91,9 +99,12 @@ def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock
             source, target = (table.as_ids(batch.column(name)) for name in ends)
         weights = kinds = None
         if roles.weight is not None:
-            column = pa.chunked_array([batch.column(roles.weight)])
-            decimal = guess_decimal(column, decimal, table.decimal_hint)
-            weights = _read_weights(table, column, roles.weight, row, decimal)
+            cells = Cells(pa.chunked_array([batch.column(roles.weight)]), roles.weight, table)
+            with reading_table(table):
+                decimal = guess_decimal(cells, table, decimal)
+                remedy = "Fix it, or name another column with `weight`."
+                read = parse_numbers(cells, decimal)
+                weights = check_numbers(cells, read, remedy, least=0, first_row=row)
         if roles.kind is not None:
             kinds = as_text(batch.column(roles.kind), trim=True)
         times = None if roles.time is None else batch.column(roles.time)
@@ -187,16 +198,6 @@ def _join_kinds(blocks: list[Any]) -> NDArray[Any]:
 
     words, codes = distinct(pa.chunked_array(blocks, type=pa.string()))
     return np.array(words, dtype=object)[codes]
-
-
-def _read_weights(
-    table: TableSource, column: Any, name: str, row: int, decimal: str
-) -> NDArray[np.float32]:
-    remedy = "Fix it, or name another column with `weight`."
-    with reading_table(table):
-        return read_numbers(
-            column, table, name, remedy, least=0, first_row=row, decimal=decimal
-        )  # fmt: skip
 
 
 def _without_fraction(name: str) -> str:

@@ -1,7 +1,7 @@
 """From the columns of a vertex table to a feature matrix, the same way every time.
 
-What was decided (:mod:`.understand`) is kept in a :class:`TableEncoder`, saved with a model, so
-that a new table is encoded as the table the model was trained on.
+What was decided is kept in a :class:`TableEncoder`, saved with a model, so that a new table is
+encoded as the table the model was trained on.
 """
 
 from __future__ import annotations
@@ -16,44 +16,33 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.tables import dates, words
-from graphfilter.tables.cells import (
-    as_text,
-    distinct,
-    is_text,
-    is_usable,
-    missing_column,
-    value_type,
-)
+from graphfilter.tables.cells import Cells, index_in, is_text, missing_column
 from graphfilter.tables.columns import (
-    KINDS,
-    Context,
+    READ_PER_WORD,
     EncodedColumn,
+    Entries,
     Features,
-    fill_of,
-    fit_boolean,
-    fit_category,
-    fit_codes,
-    fit_date,
-    fit_list,
-    fit_number,
-    fit_text,
-    fit_truths,
-    fit_words,
     otherwise,
 )
-from graphfilter.tables.entries import Entries, encode_column
+from graphfilter.tables.dates import DateColumn, is_date_type
 from graphfilter.tables.numbers import (
-    NUMBERS_PER_WORD,
+    DecimalSigns,
+    ListColumn,
+    NumberColumn,
     are_codes,
     find_decimal_signs,
     not_a_number,
     parse_numbers,
 )
 from graphfilter.tables.source import reading_table
-from graphfilter.tables.words import find_blanks
+from graphfilter.tables.words import (
+    FEW_ROWS,
+    CategoryColumn,
+    TextColumn,
+    TruthColumn,
+    guess_words,
+)
 from graphfilter.util.errors import (
-    ConfigError,
     DataFileError,
     GraphError,
     ModelFileError,
@@ -63,6 +52,20 @@ from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# The kinds of columns, by the names that users and saved runs call them. All but lists can be
+# asked for.
+KINDS: dict[str, type[EncodedColumn]] = {
+    "number": NumberColumn,
+    "boolean": TruthColumn,
+    "category": CategoryColumn,
+    "date": DateColumn,
+    "text": TextColumn,
+    "list": ListColumn,
+}
+ASKED_KINDS = (*(kind for kind in KINDS if kind != "list"), "drop")
+# More types of vertices than this are a column of other content.
+MOST_KINDS = 16
 
 
 @dataclass(frozen=True)
@@ -142,32 +145,48 @@ class TableEncoder:
         """
         told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
         for kind in told.values():
-            check_name("kind of column", kind, (*KINDS[:-1], "drop"))
-        signs = {name: find_decimal_signs(table.column(name)) for name in table.column_names}
+            check_name("kind of column", kind, ASKED_KINDS)
         if vertex_kind is not None:
             told.setdefault(vertex_kind, "category")
-        with reading_table(path):
-            kinds_of = None if vertex_kind is None else VertexKinds.of(table.column(vertex_kind))
-        about = Context(path, told, decimal, signs, hint)
+        signs = {name: find_decimal_signs(Cells(table.column(name))) for name in table.column_names}
+        points = sum(one.points for one in signs.values())
+        commas = sum(one.commas for one in signs.values())
+        of_file = DecimalSigns(points, commas).choose(None) if points or commas else None
+
+        def sign_of(shown: DecimalSigns) -> str:
+            # Where no cell of the file is clear, a lone point is decimal everywhere, and a lone
+            # comma where commas do not separate columns.
+            unclear = hint if "," in shown.unclear else "."
+            return decimal or shown.choose(of_file or unclear)
+
+        types = None
+        if vertex_kind is not None:
+            types = Cells(table.column(vertex_kind))
+            with reading_table(path):
+                _check_types(types)
         columns, notes, plain = [], [], []
         owned: dict[tuple[str, ...], list[str]] = {}
+        day_first = sign_of(DecimalSigns()) == ","
         for name in table.column_names:
-            cells, owners = table.column(name), ()
-            if kinds_of is not None and name != vertex_kind:
-                cells, owners = kinds_of.own(cells)
-            column, note = understand(cells, name, about)
-            if column is not None and owners:
-                column = replace(column, of_kinds=owners)
+            cells = Cells(
+                table.column(name), name, path,
+                decimal=sign_of(signs[name]), day_first=day_first, told=name in told,
+            )  # fmt: skip
+            owners = () if types is None or name == vertex_kind else _owners(cells, types)
+            if types is not None and owners:
+                cells = cells.filter(_are_of(types.text, owners))
+            column, note = _understand(cells, told.get(name))
+            notes += [note] if note else []
+            if column is None:
+                if told.get(name) != "drop" and (name in required or name in told):
+                    remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
+                    raise DataFileError(path, f"{note} It was requested by name. {remedy}")
+                continue
+            columns.append(replace(column, of_kinds=owners, told=name in told))
+            if owners:
                 owned.setdefault(owners, []).append(name)
-            if column is not None and column.kind == "number" and not (note or name in told):
-                plain += [name] if is_text(value_type(cells)) else []
-            if column is not None:
-                columns.append(column)
-            elif told.get(name) != "drop" and (name in required or name in told):
-                remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
-                raise DataFileError(path, f"{note} It was requested by name. {remedy}")
-            if note:
-                notes.append(note)
+            if column.kind == "number" and is_text(cells.type) and not (note or name in told):
+                plain.append(name)
         notes += [
             f"Only vertices whose {vertex_kind!r} is {' or '.join(map(repr, owners))} have "
             f"{listed_names(names)}."
@@ -228,122 +247,110 @@ class TableEncoder:
     def from_dict(cls, values: Any) -> Self:
         """Make an encoder from what :meth:`to_dict` gave."""
         try:
-            columns = tuple(map(EncodedColumn.from_dict, values["columns"]))
+            columns = tuple(KINDS[one["kind"]].from_dict(one) for one in values["columns"])
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
             kind = str(values.get("vertex_kind", ""))
             return cls(columns, tuple(map(str, values["notes"])), roles, kind)
-        except (
-            AttributeError, KeyError, TypeError, ValueError, OverflowError, ConfigError
-        ) as error:  # fmt: skip
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
+
+
+def encode_column(
+    column: Any, how: EncodedColumn, path: str | PathLike[str], vertex_kinds: Any = None
+) -> tuple[Entries, str]:
+    """Encode the cells of a column; the note is '' where there is nothing to say.
+
+    ``vertex_kinds`` are the types of the vertices, where columns belong to some of the kinds only.
+    """
+    cells = Cells(column, how.name, path, told=how.told)
+    if not how.can_hold(cells.type):
+        problem = f"column {how.name!r} must hold one {how.kind} per row; got {column.type}."
+        raise DataFileError(path, problem)
+    if not how.of_kinds:
+        return how.encode(cells)
+    own = _are_of(Cells(vertex_kinds).text, how.of_kinds)
+    entries, note = how.encode(cells.filter(own))
+    return how.spread(entries, own), note
+
+
+def _check_types(types: Cells) -> None:
+    if len(types.words) > MOST_KINDS:
+        raise GraphError(
+            f"vertices must have at most {MOST_KINDS} types; got "
+            f"{count(len(types.words), 'type')}, such as {types.words[0]!r}. Name another column "
+            "with `vertex_kind`."
+        )
+
+
+def _owners(cells: Cells, types: Cells) -> tuple[str, ...]:
+    """Return the types of the vertices that have a column; () where all or none do."""
+    has = np.bincount(types.codes[~cells.blank], minlength=len(types.words)) > 0
+    if has.all() or not has.any():
+        return ()
+    return tuple(sorted(word for word, own in zip(types.words, has, strict=True) if own))
+
+
+def _are_of(types: Any, names: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which vertices, by their types, are of one of these."""
+    import pyarrow as pa
+
+    return index_in(types, pa.array(names, type=pa.string())) >= 0
+
+
+def _understand(cells: Cells, told: str | None) -> tuple[EncodedColumn | None, str]:
+    """Decide on one column; the note is '' where there is nothing to say."""
+    import pyarrow as pa
+
+    name = cells.name
+    if told == "drop":
+        return None, ""
+    if ListColumn.can_hold(cells.type):
+        return ListColumn.fit(cells)
+    if told is None and is_date_type(cells.type):
+        told = "date"
+    if not DateColumn.can_hold(cells.type):
+        return None, f"column {name!r} left out: {cells.type} is neither a number nor a word."
+    if told is not None:
+        return KINDS[told].fit(cells)
+    if pa.types.is_boolean(cells.type):
+        return TruthColumn.fit(cells)
+    if is_text(cells.type):
+        if (truths := TruthColumn.guess(cells)) is not None:
+            return truths
+        if are_codes(cells):
+            return CategoryColumn.fit(cells, codes=True)
+    read = parse_numbers(cells, cells.decimal)
+    n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
+    if n_words + n_numbers == 0:
+        return None, f"column {name!r} left out: it is empty."
+    if n_numbers > READ_PER_WORD * n_words:
+        if _looks_like_an_id(read.values, name):
+            return None, (
+                f"column {name!r} left out: a different number in each row looks like an "
+                f"identifier ({otherwise(name, 'number')})."
+            )
+        return NumberColumn.fit(cells, read)
+    column, note = DateColumn.fit(cells)
+    if column is not None:
+        return column, note
+    if n_numbers > n_words:
+        remedy = (
+            f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
+            f"`categorical={(name,)}`, or `drop={(name,)}`."
+        )
+        raise not_a_number(cells, int(read.is_word.argmax()), remedy)
+    return guess_words(cells)
 
 
 _ID_NAME = re.compile(r"(?i)(^|[\s_.-])(id|ids|uuid|guid|key|nr|no|nummer|number|index)\.?$")
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|No)$")
 
 
-def understand(column: Any, name: str, about: Context) -> tuple[EncodedColumn | None, str]:
-    """Decide on one column; the note is '' where there is nothing to say."""
-    import pyarrow.types as is_type
-
-    told, kind = about.kinds.get(name), value_type(column)
-    if told == "drop":
-        return None, ""
-    if is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind):
-        return fit_list(column, name)
-    if told is None and dates.is_date_type(kind):
-        told = "date"
-    if not (is_usable(kind) or dates.is_date_type(kind)):
-        return None, f"column {name!r} left out: {kind} is neither a number nor a word."
-    if told is not None:
-        fitted, note = _FIT[told](column, name, about)
-        return None if fitted is None else replace(fitted, told=name in about.kinds), note
-    if is_type.is_boolean(kind):
-        return EncodedColumn(name, "boolean", **fill_of(words.read_truths(column)[0])), ""
-    if is_text(kind) and (found := fit_truths(column, name)) is not None:
-        return found
-    if is_text(kind) and are_codes(column):
-        return fit_codes(column, name, about)
-    read = parse_numbers(column, about.decimal_of(name))
-    n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
-    if n_words + n_numbers == 0:
-        return None, f"column {name!r} left out: it is empty."
-    if n_numbers > NUMBERS_PER_WORD * n_words:
-        if note := _looks_like_an_id(read.values, name):
-            return None, note
-        return fit_number(column, name, about, read)
-    if (found := fit_date(column, name, about))[0] is not None:
-        return found
-    if n_numbers > n_words:
-        remedy = (
-            f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
-            f"`categorical={(name,)}`, or `drop={(name,)}`."
-        )
-        raise not_a_number(column, about.where, name, int(read.is_word.argmax()), remedy)
-    return fit_words(column, name, about)
-
-
-_FIT: dict[str, Any] = {
-    "number": fit_number,
-    "boolean": fit_boolean,
-    "category": fit_category,
-    "date": fit_date,
-    "text": fit_text,
-}
-
-
-def _looks_like_an_id(values: NDArray[np.float64], name: str) -> str:
-    """Say why a column of numbers is left out, '' where it is not: a number for each row."""
+def _looks_like_an_id(values: NDArray[np.float64], name: str) -> bool:
+    """Return whether numbers are a different one for each row, in a column that is named so."""
     named = name.startswith("Unnamed: ") or _ID_NAME.search(name) or _CAMEL_ID.search(name)
-    if not named or len(values) <= words.FEW_ROWS:
-        return ""
+    if not named or len(values) <= FEW_ROWS:
+        return False
     if np.isnan(values).any() or (values != np.floor(values)).any():
-        return ""
-    if len(np.unique(values)) < len(values):
-        return ""
-    return (
-        f"column {name!r} left out: a different number in each row looks like an identifier "
-        f"({otherwise(name, 'number')})."
-    )
-
-
-# More than this is a column of other content.
-MOST_KINDS = 16
-
-
-@dataclass(frozen=True, eq=False)
-class VertexKinds:
-    """The type of each vertex of a table.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> kinds = VertexKinds.of(pa.chunked_array([["account", "device", "account"]]))
-    >>> cells, owners = kinds.own(pa.chunked_array([["17.50", "", "3.00"]]))
-    >>> cells.to_pylist(), owners
-    (['17.50', '3.00'], ('account',))
-    """
-
-    names: list[str]
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, column: Any) -> VertexKinds:
-        names, codes = distinct(as_text(column, trim=True))
-        if len(names) > MOST_KINDS:
-            raise GraphError(
-                f"vertices must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, "
-                f"such as {names[0]!r}. Name another column with `vertex_kind`."
-            )
-        return cls(names, codes)
-
-    def own(self, column: Any) -> tuple[Any, tuple[str, ...]]:
-        """Return the cells of the kinds that have a column, and these; () where all or none do."""
-        import pyarrow as pa
-
-        known = self.codes[~find_blanks(column)]
-        has = np.bincount(known, minlength=len(self.names)) > 0
-        if has.all() or not has.any():
-            return column, ()
-        owners = tuple(name for name, own in zip(self.names, has.tolist(), strict=True) if own)
-        return column.filter(pa.array(has[self.codes])), tuple(sorted(owners))
+        return False
+    return len(np.unique(values)) == len(values)

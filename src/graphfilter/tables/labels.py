@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.cells import as_text, distinct, drop_nan, missing_column
+from graphfilter.tables.cells import Cells, as_text, distinct, drop_nan, is_missing, missing_column
 from graphfilter.tables.dates import parse_times
 from graphfilter.tables.formats import open_table
-from graphfilter.tables.numbers import MISSING_WORDS, guess_decimal, not_a_number, parse_numbers
+from graphfilter.tables.numbers import guess_decimal, not_a_number, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.words import read_truths
 from graphfilter.util.errors import DataFileError, GraphError
@@ -330,12 +330,12 @@ def read_number_column(
     """
     table, (column,) = _read(path, [name])
     with reading_table(table):
-        decimal = guess_decimal(column, table.decimal, table.decimal_hint)
-        read = parse_numbers(column, decimal)
+        cells = Cells(column, name, table)
+        read = parse_numbers(cells, guess_decimal(cells, table))
         if read.is_word.any():
             row = int(read.is_word.argmax())
             remedy = "Leave the cell empty where the number is unknown; for classes use `label`."
-            raise not_a_number(column, table, name, row, remedy)
+            raise not_a_number(cells, row, remedy)
         if np.isinf(read.values).any():
             row = int(np.isinf(read.values).argmax())
             raise at_row(table, row, f"column {name!r} must hold finite numbers; got infinity.")
@@ -364,7 +364,7 @@ def read_label_columns(path: Path | TableSource, names: Sequence[str]) -> NDArra
     found: list[NDArray[np.float64]] = []
     for name, column in zip(names, columns, strict=True):
         with reading_table(table):
-            values, other = read_truths(column)
+            values, other = read_truths(Cells(column))
         if other.any():
             row = int(other.argmax())
             got = str(column[row].as_py())[:80]
@@ -389,9 +389,8 @@ def read_groups(path: Path | TableSource, name: str) -> NDArray[np.int64]:
     """Read a column of any kind as numbers of its different values; -1 where there is none."""
     table, (column,) = _read(path, [name])
     with reading_table(table):
-        words, codes = distinct(as_text(column, trim=True))
-        missing = np.array([word.lower() in MISSING_WORDS for word in words], dtype=bool)
-        return np.where(missing[codes], -1, codes).astype(np.int64)
+        cells = Cells(column)
+        return np.where(cells.of_words(is_missing, bool), -1, cells.codes).astype(np.int64)
 
 
 def _read(path: Path | TableSource, names: Sequence[str]) -> tuple[TableSource, list[Any]]:

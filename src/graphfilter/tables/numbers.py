@@ -1,7 +1,8 @@
 """Numbers as people write them: 1.234,56 €, (1,234.56), 12 %, 3e-4.
 
 Which of point and comma is the decimal sign is decided per column: by its own cells where one of
-them can be read in one way only, else by the other columns of its file.
+them can be read in one way only, else by the other columns of its file. Arrow reads columns of
+plain numbers; where some cell is written otherwise, each different word is read here.
 """
 
 from __future__ import annotations
@@ -9,27 +10,20 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from os import PathLike
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import as_text, is_text, numbered_words, value_type
-from graphfilter.tables.source import at_row
+from graphfilter.tables.cells import MISSING_WORDS, Cells, is_missing, is_text
+from graphfilter.tables.columns import EncodedColumn, Entries, otherwise
+from graphfilter.tables.source import TableSource, at_row
 from graphfilter.util.errors import DataFileError
+from graphfilter.util.words import count
 
-# In a cell of numbers or dates these say that there is none; Excel's errors too.
-MISSING_WORDS = frozenset((
-    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "null", "none", "nil", "-", "--", "---", ".",
-    "?", "k.a.", "k. a.", "n.a.", "n. a.", "n.v.", "unknown", "unbekannt", "missing", "nat",
-    "#nv", "#wert!", "#value!", "#div/0!", "#ref!", "#bezug!", "#num!", "#zahl!", "#name?", "\\n",
-))  # fmt: skip
 # A column of numbers may hold one other word in so many cells, which are then missing.
 NUMBERS_PER_WORD = 19
-# So many words Python is done with before Arrow has prepared a pattern.
-_FEW_WORDS = 300
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "zł": "PLN"}
 _CODES = (
     "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "INR",
@@ -40,24 +34,26 @@ _UNIT = "(?i:" + "|".join(("[€£¥₹₽]", r"\$", "zł", *_CODES)) + ")"
 _SPACE = "\\t\\n\\f\\r \u00a0\u202f"
 _GAP = f"'’{_SPACE}"
 _BLANK = f"[{_SPACE}]*"
-_SHAPE = (
-    rf"^(?P<open>\()?{_BLANK}(?P<before>{_UNIT})?{_BLANK}(?P<sign>[-+−–])?{_BLANK}"
+_SHAPE = re.compile(
+    rf"(?P<open>\()?{_BLANK}(?P<before>{_UNIT})?{_BLANK}(?P<sign>[-+−–])?{_BLANK}"
     rf"(?P<inner>{_UNIT})?{_BLANK}(?P<digits>[0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)"
-    rf"(?P<power>[eE][-+]?[0-9]+)?{_BLANK}(?P<after>{_UNIT}|%)?{_BLANK}\)?$"
+    rf"(?P<power>[eE][-+]?[0-9]+)?{_BLANK}(?P<after>{_UNIT}|%)?{_BLANK}\)?"
 )
 _STYLES = {
-    ".": rf"^([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?$",
-    ",": rf"^([0-9]+|[1-9][0-9]{{0,2}}([.{_GAP}][0-9]{{3}})+)?(,[0-9]*)?$",
+    ".": re.compile(rf"([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?"),
+    ",": re.compile(rf"([0-9]+|[1-9][0-9]{{0,2}}([.{_GAP}][0-9]{{3}})+)?(,[0-9]*)?"),
 }
+_BETWEEN = {".": re.compile(f"[,{_GAP}]"), ",": re.compile(f"[.{_GAP}]")}
 _INFINITE = {
     sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
 }
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-_GROUPED = r"^[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+$"
+_GROUPED = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+_LED = re.compile(r"0[0-9]+")
+_DIGIT = re.compile("[0-9]")
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(NamedTuple):
     """A column read as numbers.
 
     Attributes
@@ -75,122 +71,76 @@ class Numbers:
     units: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class DecimalSigns:
-    """How many different cells of a column can be read with one decimal sign only.
+class DecimalSigns(NamedTuple):
+    """How many different words of a column can be read with one decimal sign only.
 
-    ``unclear`` are the signs of the cells that can be read with either, such as 1,234.
+    ``unclear`` are the signs of the words that can be read with either, such as 1,234.
     """
 
     points: int = 0
     commas: int = 0
     unclear: frozenset[str] = frozenset()
 
-    def __add__(self, other: DecimalSigns) -> DecimalSigns:
-        return DecimalSigns(
-            self.points + other.points, self.commas + other.commas, self.unclear | other.unclear
-        )
-
-    def choose(self, otherwise: str | None) -> str:
-        """Return the decimal sign: by the clear cells, else ``otherwise``, else the point."""
+    def choose(self, fallback: str | None) -> str:
+        """Return the decimal sign: by the clear words, else ``fallback``, else the point."""
         if self.points or self.commas:
             return "," if self.commas > self.points else "."
-        return otherwise or "."
+        return fallback or "."
 
 
-def guess_decimal(column: Any, told: str | None, hint: str | None) -> str:
-    """Return the decimal sign of a column alone: as told, by its cells, or by the hint.
-
-    A lone point is decimal everywhere; a lone comma is what the ``hint`` says: decimal where commas
-    do not separate columns.
-    """
-    if told is not None:
-        return told
-    signs = find_decimal_signs(column)
-    return signs.choose(hint if "," in signs.unclear else ".")
-
-
-def find_decimal_signs(column: Any) -> DecimalSigns:
-    """Count the cells of a column by the decimal signs they can be read with.
+def find_decimal_signs(cells: Cells) -> DecimalSigns:
+    """Count the words of a column by the decimal signs they can be read with.
 
     Plain numbers are not looked at: their points say little, and there may be millions.
     """
-    import pyarrow.compute as pc
-
-    if not is_text(value_type(column)):
-        return DecimalSigns()
-    text = as_text(column, trim=True)
-    if _are_words(text) or _cast_plain(text) is not None:
-        return DecimalSigns()
-    words = numbered_words(column)[0]
-    if not _have_digits(words):
-        return DecimalSigns()
-    digits = _parts(words)["digits"]
-    digits = digits.filter(pc.call_function("is_valid", [digits]))
-    point, comma = (_matches(digits, _STYLES[sign]) for sign in (".", ","))
-    either = np.asarray(digits)[point & comma]
-    unclear = frozenset(sign for sign in ",." if any(sign in word for word in either))
-    return DecimalSigns(int((point & ~comma).sum()), int((comma & ~point).sum()), unclear)
+    points, commas, unclear = 0, 0, set[str]()
+    if is_text(cells.type) and _cast_plain(cells.text) is None:
+        for word in cells.words:
+            if (parts := _take_apart(word)) is None:
+                continue
+            digits = parts["digits"]
+            point, comma = (bool(_STYLES[sign].fullmatch(digits)) for sign in ".,")
+            points, commas = points + (point and not comma), commas + (comma and not point)
+            if point and comma:
+                unclear.update(sign for sign in ",." if sign in digits)
+    return DecimalSigns(points, commas, frozenset(unclear))
 
 
-_DIGIT = re.compile("[0-9]")
-# No number, however it is written, has these signs between its digits.
-_DATE = re.compile(r"[0-9][/:-]|\.[0-9]{1,2}\.")
-_LED = re.compile(r"^0[0-9]+$")
+def guess_decimal(cells: Cells, table: TableSource, decimal: str | None = None) -> str:
+    """Return the decimal sign of a column alone: as told, by its cells, or by the table's hint.
 
-
-def are_codes(column: Any) -> bool:
-    """Return whether the whole numbers of a column of text are names: 01067, 80331.
-
-    Some begin with a zero that no number needs: more than one in twenty, or all are as long as
-    those.
+    A lone point is decimal everywhere; a lone comma is what the hint says: decimal where commas do
+    not separate columns.
     """
-    import pyarrow.compute as pc
-
-    text = as_text(column, trim=True)
-    if len(text) > _FEW_WORDS:
-        led = pc.call_function("starts_with", [text], pc.MatchSubstringOptions("0"))
-        text = text.filter(led).unique()
-    # In Python, which is faster for few cells than to prepare Arrow for the pattern.
-    if not any(map(_LED.match, text.to_pylist())):
-        return False
-    words, codes = numbered_words(column)
-    text = as_text(words, trim=True)
-    led = _matches(text, _LED.pattern)
-    if not (led | _matches(text, r"^[0-9]+$") | _are_missing(words)).all():
-        return False
-    known = ~_are_missing(words)
-    lengths = np.asarray(pc.call_function("utf8_length", [text]))[known]
-    n_rows = np.bincount(codes, minlength=len(words))
-    often = (NUMBERS_PER_WORD + 1) * n_rows[led].sum() > n_rows[known].sum()
-    return bool(often or lengths.min() == lengths.max())
+    if (decimal := decimal or table.decimal) is not None:
+        return decimal
+    signs = find_decimal_signs(cells)
+    return signs.choose(table.decimal_hint if "," in signs.unclear else ".")
 
 
-def parse_numbers(column: Any, decimal: str = ".") -> Numbers:
+def parse_numbers(cells: Cells, decimal: str = ".") -> Numbers:
     """Read a column of any type as numbers with this decimal sign."""
     import pyarrow as pa
 
-    no_words = np.zeros(len(column), dtype=bool)
-    kind = value_type(column)
-    if pa.types.is_boolean(kind):
+    column, no_words = cells.column, np.zeros(len(cells), dtype=bool)
+    if pa.types.is_boolean(cells.type):
         return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
-    if not is_text(kind):
+    if not is_text(cells.type):
         return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
-    text = as_text(column, trim=True)
-    if _are_words(text):
-        return Numbers(np.full(len(text), np.nan), ~no_words)
-    may_be_plain = decimal == "." or not _is_grouped(text)
-    if may_be_plain and (plain := _cast_plain(text)) is not None:
+    # Points that all stand between thousands are not decimal where commas are.
+    grouped = decimal == "," and [word for word in cells.words if "." in word]
+    grouped = grouped and all(map(_GROUPED.fullmatch, grouped))
+    if not grouped and (plain := _cast_plain(cells.text)) is not None:
         return Numbers(plain, no_words)
-    # Some cell is no plain number: look at each different one.
-    words, codes = numbered_words(column)
-    missing = _are_missing(words)
-    truths = np.array([_TRUTH.get(word.strip().lower(), np.nan) for word in words.to_pylist()])
+    words = [word.lower() for word in cells.words]
+    missing = np.array([word in MISSING_WORDS for word in words], dtype=bool)
+    truths = np.array([_TRUTH.get(word, np.nan) for word in words])
     if (missing | ~np.isnan(truths)).all():
-        return Numbers(truths[codes], no_words)
-    values, units = _parse_words(words, decimal)
-    is_word = np.isnan(values) & ~missing
-    return Numbers(values[codes], is_word[codes], units)
+        return Numbers(truths[cells.codes], no_words)
+    read = [_read_number(word, decimal) for word in cells.words]
+    values = np.array([value for value, _ in read])
+    units = frozenset(unit for _, beside in read for unit in beside)
+    return Numbers(values[cells.codes], (np.isnan(values) & ~missing)[cells.codes], units)
 
 
 def _cast_plain(text: Any) -> NDArray[np.float64] | None:
@@ -198,21 +148,13 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if len(text) and _is_plain_word(text[0].as_py()):
+    first = text[0].as_py() if len(text) else ""
+    if not (_DIGIT.search(first) or "inf" in first.lower() or is_missing(first)):
         return None
-    with suppress(pa.ArrowInvalid):
-        return np.asarray(pc.cast(text, pa.float64()))
     gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
     with suppress(pa.ArrowInvalid):
-        known = pc.call_function("if_else", [gaps, None, text])
-        return np.asarray(pc.cast(known, pa.float64()))
+        return np.asarray(pc.call_function("if_else", [gaps, None, text]).cast(pa.float64()))
     return None
-
-
-def _is_plain_word(word: str) -> bool:
-    """Return whether a word cannot stand in a column of plain numbers."""
-    number = _DIGIT.search(word) or word.lower().strip("+-") in ("inf", "infinity")
-    return not number and word.lower() not in MISSING_WORDS
 
 
 @cache
@@ -224,124 +166,118 @@ def _gaps() -> Any:
     return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
-def _parse_words(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
-    """Read different words as numbers; return also the units that stand beside them."""
-    values, units = np.full(len(words), np.nan), frozenset[str]()
-    if _have_digits(words):
-        values, units = _parse_digits(words, decimal)
-    for i, word in enumerate(words.to_pylist()):
-        if (size := word.strip().lower()).endswith(("inf", "infinity")):
-            values[i] = _INFINITE.get(size, values[i])
-    return values, units
+@lru_cache(maxsize=1 << 16)
+def _take_apart(word: str) -> re.Match[str] | None:
+    """Take a word apart: sign, digits, power and unit; None where it is no number."""
+    return _SHAPE.fullmatch(word) if _DIGIT.search(word) else None
 
 
-def _have_digits(words: Any) -> bool:
-    """Return whether some word may be a number, which Arrow takes long to find out of a few."""
-    return any(_DIGIT.search(word) and not _DATE.search(word) for word in words.to_pylist())
+def _read_number(word: str, decimal: str) -> tuple[float, set[str]]:
+    """Read a word as a number; return also the units that stand beside it."""
+    parts = _take_apart(word)
+    if parts is None or not _STYLES[decimal].fullmatch(parts["digits"]):
+        return _INFINITE.get(word.lower(), np.nan), set()
+    digits = _BETWEEN[decimal].sub("", parts["digits"]).replace(decimal, ".")
+    value = float(digits + (parts["power"] or ""))
+    value = -value if parts["open"] or (parts["sign"] or "+") != "+" else value
+    beside = {parts[place] for place in ("before", "inner", "after")} - {None}
+    units = {_SYMBOLS.get(unit.lower(), unit.upper()) for unit in beside}
+    return (value / 100 if "%" in units else value), units
 
 
-def _are_words(text: Any) -> bool:
-    """Return whether the cells of a short column are surely neither numbers nor empty."""
-    return 0 < len(text) <= _FEW_WORDS and all(
-        _DATE.search(word) or (_is_plain_word(word) and word.lower() not in _TRUTH)
-        for word in text.to_pylist()
-    )
+def are_codes(cells: Cells) -> bool:
+    """Return whether the whole numbers of a column of text are names: 01067, 80331.
 
-
-def _parse_digits(words: Any, decimal: str) -> tuple[NDArray[np.float64], frozenset[str]]:
-    """Read different words as numbers, by their digits."""
-    import pyarrow as pa
+    Some begin with a zero that no number needs: more than one in twenty, or all are as long as
+    those.
+    """
     import pyarrow.compute as pc
 
-    parts = _parts(words)
-    digits = parts["digits"]
-    fits = _matches(digits, _STYLES[decimal])
-    if not fits.any():
-        return np.full(len(words), np.nan), frozenset()
-    groups = f"[{'.' if decimal == ',' else ','}{_GAP}]"
-    plain = pc.call_function(
-        "replace_substring_regex",
-        [digits],
-        pc.ReplaceSubstringOptions(pattern=groups, replacement=""),
-    )
-    plain = pc.call_function(
-        "replace_substring", [plain], pc.ReplaceSubstringOptions(pattern=decimal, replacement=".")
-    )
-    text = pc.call_function("binary_join_element_wise", [plain, parts["power"].fill_null(""), ""])
-    text = pc.call_function("if_else", [pa.array(fits), text, None])
-    values = np.asarray(text.cast(pa.float64())).astype(np.float64)
-    signs = (np.asarray(parts[name].fill_null(""), dtype=object) for name in ("open", "sign"))
-    negative = np.logical_or(*(np.isin(sign, ["(", "-", "−", "–"]) for sign in signs))
-    values = np.where(negative, -values, values)
-    units: set[str] = set()
-    for name in ("before", "inner", "after"):
-        unit = np.asarray(parts[name].fill_null(""), dtype=object)
-        values = np.where(unit == "%", values / 100, values)
-        beside = set(unit[~np.isnan(values)].tolist()) - {""}
-        units |= {_SYMBOLS.get(word.lower()) or word.upper() for word in beside}
-    return values, frozenset(units)
+    # Most columns are told from their first characters.
+    led = pc.call_function("starts_with", [cells.text], pc.MatchSubstringOptions("0"))
+    if not any(map(_LED.fullmatch, cells.text.filter(led).unique().to_pylist())):
+        return False
+    words = [word for word in cells.words if not is_missing(word)]
+    if not all(re.fullmatch("[0-9]+", word) for word in words):
+        return False
+    is_led = cells.of_words(lambda word: bool(_LED.fullmatch(word)), bool)
+    often = (NUMBERS_PER_WORD + 1) * is_led.sum() > (~cells.blank).sum()
+    return bool(often or len({len(word) for word in words}) == 1)
 
 
-def _parts(words: Any) -> dict[str, Any]:
-    """Take words apart: sign, digits, power and unit; null where one is no number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+@dataclass(frozen=True)
+class NumberColumn(EncodedColumn):
+    """A column of numbers.
 
-    names = ("open", "before", "sign", "inner", "digits", "power", "after")
-    text = as_text(words, trim=True)
-    if len(text) <= _FEW_WORDS:
-        fits = [re.match(_SHAPE, word) for word in text.to_pylist()]
-        if not any(fits):
-            return dict.fromkeys(names, pa.nulls(len(text), pa.string()))
-        cells = {name: [fit and (fit[name] or "") for fit in fits] for name in names}
-        return {name: pa.array(column, pa.string()) for name, column in cells.items()}
-    found = pc.call_function("extract_regex", [text], pc.ExtractRegexOptions(_SHAPE))
-    return {
-        name: pc.call_function("struct_field", [found], pc.StructFieldOptions(i))
-        for i, name in enumerate(names)
-    }
+    Attributes
+    ----------
+    decimal, unit : str
+        Of numbers in text: the decimal sign, and the currency.
+    """
+
+    kind: ClassVar[str] = "number"
+    decimal: str = "."
+    unit: str = ""
+
+    @classmethod
+    def fit(cls, cells: Cells, read: Numbers | None = None) -> tuple[Self | None, str]:
+        name, read = cells.name, read or parse_numbers(cells, cells.decimal)
+        if np.isnan(read.values).all():
+            return None, f"column {name!r} left out: no cell of it is a number."
+        currencies = sorted(read.units - {"%"})
+        marks = [f"the currency {unit}" for unit in currencies]
+        marks += ["per cent (12 % is 0.12)"] if "%" in read.units else []
+        if cells.decimal == ",":
+            signs = find_decimal_signs(cells)
+            marks += ["a decimal comma"] if signs.commas or signs.unclear else []
+        notes: list[str] = []
+        if marks:
+            how = f"column {name!r} read as numbers with {' and '.join(marks)}"
+            notes.append(f"{how} ({otherwise(name, 'category')}).")
+        if read.is_word.any():
+            notes.append(cells.say_words(read.is_word, "a number"))
+        unit = currencies[0] if len(currencies) == 1 else ""
+        fitted = cls(name, **cls.fill_of(read.values), decimal=cells.decimal, unit=unit)
+        return fitted, " ".join(notes)
+
+    def encode(self, cells: Cells) -> tuple[Entries, str]:
+        decimal = self.decimal
+        read = parse_numbers(cells, decimal)
+        if decimal == "," or read.is_word.any():
+            # The cells decide on their decimal sign where they can, else those of the fit.
+            decimal = find_decimal_signs(cells).choose(decimal)
+            read = read if decimal == self.decimal else parse_numbers(cells, decimal)
+        self.check_readable(cells, read.is_word, read.values)
+        if self.unit and (other := read.units - {"%", self.unit}):
+            raise DataFileError(
+                cells.where,
+                f"column {self.name!r} must be in {self.unit}, as when the model was fitted; got "
+                f"{', '.join(sorted(other))}. Convert it.",
+            )
+        remedy = f"Fill in the cell, or train without the column (`drop={(self.name,)}`)."
+        if (np.abs(read.values) > np.finfo(np.float32).max).any():
+            check_numbers(cells, read, remedy, missing_too=True)
+        return self.filled(read.values[:, None], int(read.is_word.sum()))
+
+    def check(self) -> None:
+        super().check()
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal of column {self.name!r}")
 
 
-def _matches(text: Any, pattern: str) -> NDArray[np.bool_]:
-    import pyarrow.compute as pc
-
-    if len(text) <= _FEW_WORDS:
-        fits = (word is not None and re.search(pattern, word) for word in text.to_pylist())
-        return np.fromiter(fits, dtype=bool, count=len(text))
-    options = pc.MatchSubstringOptions(pattern)
-    found = pc.call_function("match_substring_regex", [text], options)
-    return np.asarray(found.fill_null(False), dtype=bool)
-
-
-def _is_grouped(text: Any) -> bool:
-    """Return whether every point in a column of words stands between thousands."""
-    import pyarrow.compute as pc
-
-    point = np.asarray(pc.call_function("match_substring", [text], pc.MatchSubstringOptions(".")))
-    return bool(point.any()) and bool(_matches(text, _GROUPED)[point].all())
-
-
-def _are_missing(words: Any) -> NDArray[np.bool_]:
-    lower = (word.strip().lower() for word in words.to_pylist())
-    return np.array([word in MISSING_WORDS for word in lower], dtype=bool)
-
-
-def read_numbers(
-    column: Any,
-    where: str | PathLike[str],
-    name: str,
+def check_numbers(
+    cells: Cells,
+    read: Numbers,
     remedy: str,
     *,
     least: float = -np.inf,
     first_row: int = 0,
-    decimal: str = ".",
     missing_too: bool = False,
 ) -> NDArray[np.float32]:
-    """Read a column as finite numbers, or raise at the first row that holds none.
+    """Return numbers as float32, or raise at the first row that holds none that is finite.
 
     With ``missing_too`` a missing one, or another word, is NaN.
     """
-    read = parse_numbers(column, decimal)
     with np.errstate(over="ignore"):
         values = read.values.astype(np.float32)
     bad = ~(np.isfinite(values) & (values >= least))
@@ -350,8 +286,8 @@ def read_numbers(
         return values
     row = int(bad.argmax())
     if read.is_word[row]:
-        raise not_a_number(column, where, name, row, remedy, first_row=first_row)
-    got = column[row].as_py()
+        raise not_a_number(cells, row, remedy, first_row=first_row)
+    got = cells.column[row].as_py()
     got = got[:80] if isinstance(got, str) else got
     if np.isnan(values[row]):
         problem = f"it is missing (got {got!r})"
@@ -359,20 +295,79 @@ def read_numbers(
         problem = f"{got} is infinite, or too large for float32"
     else:
         problem = f"{got} is less than {least:g}"
-    message = f"column {name!r} must hold a number: {problem}. {remedy}"
-    raise at_row(where, first_row + row, message)
+    message = f"column {cells.name!r} must hold a number: {problem}. {remedy}"
+    raise at_row(cells.where, first_row + row, message)
 
 
-def not_a_number(
-    column: Any,
-    where: str | PathLike[str],
-    name: str,
-    row: int,
-    remedy: str,
-    *,
-    first_row: int = 0,
-) -> DataFileError:
+def not_a_number(cells: Cells, row: int, remedy: str, *, first_row: int = 0) -> DataFileError:
     """Make the error for a word in a column of numbers."""
-    problem = f"{str(column[row].as_py())[:80]!r} is not a number"
-    message = f"column {name!r} must hold a number: {problem}. {remedy}"
-    return at_row(where, first_row + row, message)
+    problem = f"{str(cells.column[row].as_py())[:80]!r} is not a number"
+    message = f"column {cells.name!r} must hold a number: {problem}. {remedy}"
+    return at_row(cells.where, first_row + row, message)
+
+
+@dataclass(frozen=True)
+class ListColumn(EncodedColumn):
+    """A column of lists of numbers, of one length."""
+
+    kind: ClassVar[str] = "list"
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}[{i}]" for i in range(len(self.fill)))
+
+    @classmethod
+    def fit(cls, cells: Cells) -> tuple[Self | None, str]:
+        matrix, name = _read_lists(cells), cells.name
+        if matrix is None or not matrix.shape[1]:
+            reason = "its lists must hold numbers, the same count in each row."
+            return None, f"column {name!r} left out: {reason}"
+        gone = np.isnan(matrix).any(axis=1)
+        if gone.all():
+            return None, f"column {name!r} left out: it is empty."
+        note = f"column {name!r} holds lists: {count(matrix.shape[1], 'number')} each."
+        fill = tuple(np.median(matrix[~gone], axis=0).tolist())
+        return cls(name, fill, bool(gone.any())), note
+
+    def encode(self, cells: Cells) -> tuple[Entries, str]:
+        matrix = _read_lists(cells)
+        if matrix is None or matrix.shape[1] != len(self.fill):
+            got = "others" if matrix is None else f"lists of {matrix.shape[1]}"
+            problem = f"must hold lists of {len(self.fill)} numbers; got {got}."
+            raise DataFileError(cells.where, f"column {self.name!r} {problem}")
+        return self.filled(matrix, 0)
+
+    @staticmethod
+    def can_hold(kind: Any) -> bool:
+        import pyarrow.types as is_type
+
+        fixed = is_type.is_fixed_size_list(kind)
+        return fixed or is_type.is_list(kind) or is_type.is_large_list(kind)
+
+    def check(self) -> None:
+        super().check()
+        if not self.fill:
+            raise ValueError(f"fill of column {self.name!r}")
+
+
+def _read_lists(cells: Cells) -> NDArray[np.float64] | None:
+    """Return lists of equal length as a matrix, NaN where one is missing; None for others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = cells.column
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    inner = column.type.value_type
+    if not (
+        pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
+    ):
+        return None
+    present = np.asarray(pc.call_function("is_valid", [column]), dtype=bool)
+    kept = column.filter(pa.array(present))
+    lengths = np.unique(np.asarray(pc.call_function("list_value_length", [kept])))
+    if len(lengths) != 1:
+        return None
+    flat = pc.call_function("list_flatten", [kept]).cast(pa.float64(), safe=False)
+    matrix = np.full((len(column), int(lengths[0])), np.nan)
+    matrix[present] = np.asarray(flat).reshape(-1, int(lengths[0]))
+    return matrix

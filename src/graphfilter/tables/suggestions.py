@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables import dates
-from graphfilter.tables.cells import as_text, distinct, is_usable, value_type
+from graphfilter.tables import cells as _cells, dates
+from graphfilter.tables.cells import as_text, distinct, is_missing, is_usable, value_type
+from graphfilter.tables.columns import READ_PER_WORD
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
-from graphfilter.tables.numbers import NUMBERS_PER_WORD, guess_decimal, parse_numbers
+from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.roles import EdgeRoles, is_index
 from graphfilter.tables.source import TableSource
-from graphfilter.tables.words import is_missing
 from graphfilter.util.words import count, listed_names
 
 _SAMPLE = 1000
@@ -186,11 +186,12 @@ def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
         return "" if roles.time else "edge_time"
     if not is_usable(kind) or not len(column):
         return ""
-    read = parse_numbers(column, guess_decimal(column, table.decimal, table.decimal_hint))
+    cells = _cells.Cells(column)
+    read = parse_numbers(cells, guess_decimal(cells, table))
     known = read.values[~np.isnan(read.values)]
-    if len(known) > NUMBERS_PER_WORD * read.is_word.sum():
+    if len(known) > READ_PER_WORD * read.is_word.sum():
         return "" if roles.weight or (known < 0).any() else "weight"
-    words = dates.known_words(column)
+    words = dates.known_words(cells)
     if dates.find_spelling(words, day_first=table.decimal_hint == ",") is not None:
         return "" if roles.time else "edge_time"
     n_words = len(as_text(column, trim=True).unique())
