@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 import graphfilter as gf
 from graphfilter.tables.cells import clean_ids
 from graphfilter.tables.edges import note_near_ids
-from graphfilter.tables.formats import FrameTable
+from graphfilter.tables.formats import frame_table
 from graphfilter.util.errors import DataFileError
 
-TABLE = FrameTable({"id": []}, "the vertices")
+TABLE = frame_table({"id": []}, "the vertices")
 WIDTHLESS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 E_ACUTE, E_AND_ACUTE = "\u00e9", "e\u0301"
 

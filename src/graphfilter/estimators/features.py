@@ -16,7 +16,7 @@ from graphfilter.data.edges import check_real, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.formats import FrameTable
+from graphfilter.tables.formats import frame_table
 from graphfilter.util.errors import GraphError, GraphFilterError
 from graphfilter.util.words import count
 
@@ -261,5 +261,5 @@ def _odd_in_arrow(X: Any) -> str | None:
 def _arrow(X: Any) -> Any:
     # The index of pandas names vertices; Arrow would make it one more column.
     frame = X.reset_index(drop=True) if hasattr(X, "reset_index") else X
-    table = FrameTable(frame, _NAME)
+    table = frame_table(frame, _NAME)
     return table.read(table.names)

@@ -402,7 +402,7 @@ def _hash_asked(
         if table is not None:
             found = Path(table).stat()
             files.append(
-                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.found]
+                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.notes]
             )
     content = [
         FORMAT, __version__, files, asdict(columns), allow_missing,

@@ -28,7 +28,7 @@ from graphfilter.data.store import (
 from graphfilter.large.ids import ROWS_AT_ONCE, IdIndex, open_engine
 from graphfilter.large.vertices import Report
 from graphfilter.tables.edges import check_ends, note_rows, read_edge_blocks
-from graphfilter.tables.formats import FrameTable
+from graphfilter.tables.formats import frame_table
 from graphfilter.tables.roles import Columns, EdgeRoles, choose_edge_roles
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.util.errors import DataFileError
@@ -345,7 +345,7 @@ def _choose_roles(edges: TableSource, columns: Columns) -> EdgeRoles:
         chunk for name in sample.column_names[:2] for chunk in edges.as_ids(sample[name]).chunks
     ]
     seen = pa.chunked_array(words, type=pa.string()).combine_chunks()
-    nothing = FrameTable({ID: []}, "the vertices")
+    nothing = frame_table({ID: []}, "the vertices")
     return choose_edge_roles(edges, nothing, seen, columns, {})[0]
 
 

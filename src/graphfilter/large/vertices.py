@@ -149,7 +149,7 @@ def understand_vertices(
     The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
     """
     report("understanding columns", 0, 1)
-    notes += [*vertices.found, *edges.found]
+    notes += [*vertices.notes, *edges.notes]
     own = VertexColumns(vertices, edges, columns, encoder)
     own.settle(table, notes)
     roles, remembered = own.roles, own.remembered

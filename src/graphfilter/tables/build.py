@@ -20,7 +20,7 @@ from graphfilter.tables.columns import Features
 from graphfilter.tables.dates import Times
 from graphfilter.tables.edges import Elsewhere, note_near_ids, read_edges
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.formats import FrameTable
+from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
 from graphfilter.tables.roles import (
     Columns,
@@ -114,7 +114,7 @@ def read_parts(
 
     edges, vertices = (table.cleaning(columns.clean_ids) for table in (edges, vertices))
     unlabelled = unlabelled or columns.unlabelled or UNLABELLED
-    notes = [*vertices.found, *edges.found]
+    notes = [*vertices.notes, *edges.notes]
     with telling(notes):
         own = VertexColumns(vertices, edges, columns, encoder)
         table = _read_vertices(vertices, own.needed, columns.drop if own.all_free else None)
@@ -357,5 +357,5 @@ def read_frames(
     if rest:
         known = (*_COLUMNS, "features", "categorical", "drop", "kinds", "clean_ids", *_SETTINGS)
         check_name("option of from_frames", next(iter(rest)), known)
-    tables = FrameTable(edges, "edges"), FrameTable(vertices, "vertices")
+    tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
     return read_parts(*tables, Columns(**columns), **settings)

@@ -6,9 +6,10 @@ Columns that are larger than the memory of a hash table are compared by hashes o
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ MISSING_WORDS = frozenset((
     "?", "k.a.", "k. a.", "n.a.", "n. a.", "n.v.", "unknown", "unbekannt", "missing", "nat",
     "#nv", "#wert!", "#value!", "#div/0!", "#ref!", "#bezug!", "#num!", "#zahl!", "#name?", "\\n",
 ))  # fmt: skip
+_ISO_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Spaces and joiners of no width, the mark of byte order, and the hyphen that shows at line ends.
 WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
 
@@ -62,6 +64,7 @@ class Cells:
         self.column, self.name, self.where = column, name, where
         self.decimal, self.day_first, self.told = decimal, day_first, told
         self.type = value_type(column)
+        self.is_text = is_text(self.type)
 
     def __len__(self) -> int:
         return len(self.column)
@@ -106,11 +109,41 @@ class Cells:
             return np.asarray(pc.call_function("is_null", [self.column]), dtype=bool)
         return self.of_words(is_missing, bool)
 
+    @cached_property
+    def iso_dates(self) -> NDArray[np.float64] | None:
+        """Seconds since 1970 of a column of text like 2024-12-31 12:00 and gaps; else None."""
+        import pyarrow as pa
+
+        first = self.text[0].as_py() if self.is_text and len(self) else "no date"
+        if not (_ISO_DATE.match(first) or is_missing(first)):
+            return None
+        with suppress(pa.ArrowInvalid):
+            moments = without_gaps(self.text).cast(pa.timestamp("us")).cast(pa.int64())
+            seconds = np.floor(np.asarray(moments.cast(pa.float64())) / 1e6)
+            return None if np.isnan(seconds).all() else seconds
+        return None
+
     def say_words(self, rows: NDArray[np.bool_], what: str) -> str:
         """Say that some cells are read as missing."""
         found = as_text(self.column.filter(as_mask(rows))).unique().to_pylist()
         n = count(int(rows.sum()), "cell is", "cells are")
         return f"column {self.name!r}: {n} not {what} ({listed_names(found, 3)}): read as missing."
+
+
+def without_gaps(text: Any) -> Any:
+    """Return a column of text with null for the usual spellings of the missing words."""
+    import pyarrow.compute as pc
+
+    gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
+    return pc.call_function("if_else", [gaps, None, text])
+
+
+@cache
+def _gaps() -> Any:
+    import pyarrow as pa
+
+    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
+    return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
 def is_missing(word: str) -> bool:

@@ -30,6 +30,7 @@ DAYS = (
     "%B %d, %Y",
 )  # fmt: skip
 TIME = "time"
+_ISO = "%Y-%m-%d"
 # Spellings of the same shape, the day first, and the month.
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
 _MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
@@ -131,7 +132,7 @@ def _pattern(spelling: str) -> re.Pattern[str]:
     if spelling == TIME:
         return re.compile(_CLOCK)
     day = re.sub("%(.)", lambda part: _PARTS[part[1]], re.escape(spelling))
-    between = "(T| +)" if spelling == "%Y-%m-%d" else " +"
+    between = "(T| +)" if spelling == _ISO else " +"
     return re.compile(f"{day}({between}{_CLOCK}{_ZONE})?")
 
 
@@ -142,6 +143,8 @@ def read_seconds(cells: Cells, spelling: str) -> NDArray[np.float64]:
     if not is_date_type(cells.type):
         if not spelling:
             return np.full(len(cells), np.nan)
+        if spelling == _ISO and cells.iso_dates is not None:
+            return cells.iso_dates
         return cells.of_words(lambda word: read_word(word, spelling))
     if pa.types.is_time(cells.type):
         values = cells.column.cast(pa.time64("us"), safe=False).cast(pa.int64())
@@ -176,8 +179,9 @@ class DateColumn(EncodedColumn):
 
         name, spelling, unclear = cells.name, "", ""
         if not is_date_type(cells.type):
-            found = known_words(cells)
-            spelling = find_spelling(found, day_first=cells.day_first) or ""
+            iso = cells.iso_dates is not None
+            found = [] if iso else known_words(cells)
+            spelling = _ISO if iso else find_spelling(found, day_first=cells.day_first) or ""
             if not spelling:
                 return None, f"column {name!r} left out: its cells are not dates in a known format."
             if is_unclear(found, spelling):

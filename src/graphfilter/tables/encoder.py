@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import Cells, index_in, is_text, missing_column
+from graphfilter.tables.cells import Cells, index_in, missing_column
 from graphfilter.tables.columns import (
     READ_PER_WORD,
     EncodedColumn,
@@ -185,7 +185,7 @@ class TableEncoder:
             columns.append(replace(column, of_kinds=owners, told=name in told))
             if owners:
                 owned.setdefault(owners, []).append(name)
-            if column.kind == "number" and is_text(cells.type) and not (note or name in told):
+            if column.kind == "number" and cells.is_text and not (note or name in told):
                 plain.append(name)
         notes += [
             f"Only vertices whose {vertex_kind!r} is {' or '.join(map(repr, owners))} have "
@@ -314,7 +314,9 @@ def _understand(cells: Cells, told: str | None) -> tuple[EncodedColumn | None, s
         return KINDS[told].fit(cells)
     if pa.types.is_boolean(cells.type):
         return TruthColumn.fit(cells)
-    if is_text(cells.type):
+    if cells.iso_dates is not None:
+        return DateColumn.fit(cells)
+    if cells.is_text:
         if (truths := TruthColumn.guess(cells)) is not None:
             return truths
         if are_codes(cells):

@@ -1,37 +1,59 @@
-"""Everything that can be opened as a table: files by their suffix, and DataFrames.
+"""Everything that can be opened as a table: files by their suffix, DataFrames and workbooks.
 
 pandas, polars, pyarrow, duckdb and others share their columns through the Arrow PyCapsule
 interface (``__arrow_c_stream__``), which pyarrow reads by itself, without importing their library.
-A dict of columns will do too.
+A dict of columns will do too. Excel workbooks are read with openpyxl (extra ``excel``):
+``book.xlsx``, or ``book.xlsx#sheet``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.tables.cells import value_type
-from graphfilter.tables.excel_files import ExcelTable, excel_file
 from graphfilter.tables.parquet_files import ParquetTable
-from graphfilter.tables.roles import Columns
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.files import EDGE_BYTES, PARSE_ERRORS, Budget, reading
+from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from graphfilter.tables.roles import Columns
 
-class FrameTable(HeldTable):
-    """A table in memory."""
+# Memory per byte of a workbook's unpacked XML, and per cell as a Python object.
+_BYTES_PER_BYTE = 4
+_BYTES_PER_CELL = 64
 
-    is_typed = True
 
-    def __init__(self, frame: Any, label: str) -> None:
-        super().__init__(label)
-        self._table = _with_plain_words(_as_arrow(frame, label))
+def frame_table(frame: Any, label: str) -> HeldTable:
+    """Make a table of a DataFrame, or of a dict of columns."""
+    import pyarrow as pa
+
+    table = _as_arrow(frame, label)
+    for i, column in enumerate(table.columns):
+        # The views that polars stores words as become strings, which more of Arrow can handle.
+        if not pa.types.is_string_view(value_type(column)):
+            continue
+        words = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+            if pa.types.is_dictionary(column.type)
+            else chunk
+            for chunk in column.chunks
+        ]
+        words = pa.chunked_array([chunk.cast(pa.string()) for chunk in words], type=pa.string())
+        table = table.set_column(i, table.column_names[i], words)
+    made = HeldTable(label, table)
+    made.is_typed = True
+    return made
 
 
 def _as_arrow(frame: Any, label: str) -> pa.Table:
@@ -62,62 +84,170 @@ def _as_arrow(frame: Any, label: str) -> pa.Table:
         ) from None
 
 
-def _with_plain_words(table: pa.Table) -> pa.Table:
-    """Turn the views that polars stores words as into strings, which more of Arrow can handle."""
-    import pyarrow as pa
-
-    for i, column in enumerate(table.columns):
-        if not pa.types.is_string_view(value_type(column)):
-            continue
-        chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
-            if pa.types.is_dictionary(column.type)
-            else chunk
-            for chunk in column.chunks
-        ]
-        words = [chunk.cast(pa.string()) for chunk in chunks]
-        table = table.set_column(
-            i, table.column_names[i], pa.chunked_array(words, type=pa.string())
-        )
-    return table
-
-
-def _as_column(values: list[Any]) -> pa.Array:
+def _as_column(values: Sequence[Any]) -> pa.Array:
+    """Make a column of Python objects: of the type they share, or of words."""
     import pyarrow as pa
 
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        words = [None if v is None or v != v else str(v) for v in values]
+        words = [None if value is None or value != value else _as_word(value) for value in values]
         return pa.array(words, type=pa.string())
 
 
+def _as_word(value: Any) -> str:
+    """Write a cell as text: whole numbers without a point, dates as ISO has them.
+
+    >>> _as_word(100.0), _as_word(True), _as_word(None)
+    ('100', 'True', '')
+    """
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def _excel_file(path: Path) -> Path:
+    """Return the workbook that a path with a sheet's name behind it is in; other paths as they are.
+
+    >>> _excel_file(Path("folder/book.xlsx#people")).name, _excel_file(Path("a#b.csv")).name
+    ('book.xlsx', 'a#b.csv')
+    """
+    file, sign, _ = path.name.partition("#")
+    return path.with_name(file) if sign and file.lower().endswith(".xlsx") else path
+
+
+def _read_excel(path: Path, options: TextOptions) -> HeldTable:
+    """Read a sheet of a workbook: the one that is named, else the first that shows anything.
+
+    Its first row that holds anything is the header.
+    """
+    import pyarrow as pa
+
+    file = path if path.is_file() else _excel_file(path)
+    with reading(file, "Save it again as .xlsx, or as .csv.", (*PARSE_ERRORS, pa.ArrowException)):
+        rows, notes = _read_sheet(file, "" if file is path else path.name.partition("#")[2], path)
+        filled = [sum(cell is not None for cell in row) for row in rows]
+        if not any(filled):
+            raise DataFileError(file, "the workbook is empty; it must have columns.")
+        # A title is one cell, above rows of three and more.
+        least = 2 if max(filled) >= 3 else 1
+        first = next(i for i, n in enumerate(filled) if n >= least)
+        last = max(i for i, n in enumerate(filled) if n)
+        head, body = rows[first], rows[first + 1 : last + 1]
+        Budget(file).spend(EDGE_BYTES * len(body), f"{len(body):,} rows")
+        width = max(i + 1 for i, cell in enumerate(head) if cell is not None)
+        columns = [
+            _as_column([row[i] if i < len(row) else None for row in body]) for i in range(width)
+        ]
+        names = [_as_word(cell) for cell in head[:width]]
+        table = HeldTable(path, pa.Table.from_arrays(columns, names=names))
+    table.first_row, table.notes, table.decimal = first + 2, notes, options.decimal
+    return table
+
+
+def _read_sheet(file: Path, title: str, path: Path) -> tuple[list[Sequence[Any]], tuple[str, ...]]:
+    """Return the rows of a sheet, and what there is to say about it."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise DataFileError(
+            file,
+            "reading .xlsx needs openpyxl. Install it with pip install 'graphfilter[excel]', or "
+            "save the sheet as .csv.",
+        ) from None
+    budget = Budget(file)
+    with zipfile.ZipFile(file) as archive:
+        n_bytes = sum(info.file_size for info in archive.infolist())
+        budget.spend(_BYTES_PER_BYTE * n_bytes, f"it unpacks to {n_bytes:,} bytes")
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        has_formulas = any(
+            name.endswith(".xml") and re.search(rb"<f[ />]", archive.read(name)) for name in sheets
+        )
+    with warnings.catch_warnings():
+        # openpyxl warns of styles and extensions that have no bearing on the cells.
+        warnings.simplefilter("ignore")
+        book: Any = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        try:
+            sheets = _choose_sheets(file, list(book.worksheets), title)
+            for sheet in sheets:
+                rows: list[Sequence[Any]] = []
+                for row in sheet.iter_rows(values_only=True):
+                    budget.spend(_BYTES_PER_CELL * (1 + len(row)), "so many cells")
+                    rows.append(row)
+                if not any(cell is not None for row in rows for cell in row):
+                    continue
+                notes: list[str] = []
+                if len(sheets) > 1:
+                    note = f"{path.name}: using sheet {sheet.title!r}, one of {len(sheets)}"
+                    other = next(one.title for one in sheets if one is not sheet)
+                    notes.append(f"{note}; name another as {path.name}#{other}.")
+                notes += _note_formulas(file, path, sheet.title, rows) if has_formulas else []
+                return rows, tuple(notes)
+        finally:
+            book.close()
+    return [], ()
+
+
+def _choose_sheets(file: Path, sheets: list[Any], title: str) -> list[Any]:
+    """Return the sheet that is named, or all of them, hidden ones last."""
+    if not title:
+        return sorted(sheets, key=lambda sheet: sheet.sheet_state != "visible")
+    by_title = {sheet.title.strip().lower(): sheet for sheet in sheets}
+    if (sheet := by_title.get(title.strip().lower())) is not None:
+        return [sheet]
+    listed = listed_names([sheet.title for sheet in sheets])
+    raise DataFileError(file, f"there is no sheet {title!r}. Sheets: {listed}. Name one behind #.")
+
+
+def _note_formulas(file: Path, path: Path, title: str, rows: list[Sequence[Any]]) -> list[str]:
+    """Count the empty cells that are formulas: a program wrote them that computed none."""
+    import openpyxl
+    from openpyxl.utils import get_column_letter
+
+    book: Any = openpyxl.load_workbook(file, read_only=True)
+    try:
+        lines = book[title].iter_rows(values_only=True)
+        places = [
+            f"{get_column_letter(j + 1)}{i + 1}"
+            for i, (line, row) in enumerate(zip(lines, rows, strict=False))
+            for j, (written, cell) in enumerate(zip(line, row, strict=False))
+            if cell is None and str(written or "").startswith("=")
+        ]
+    finally:
+        book.close()
+    if not places:
+        return []
+    n = count(len(places), "cell is a formula", "cells are formulas")
+    return [
+        f"{path.name}: {n} without a stored value (the first is {places[0]}), read as empty. Open "
+        "the workbook in a spreadsheet program and save it, which stores the values."
+    ]
+
+
 TABLES: dict[str, Callable[[Path, TextOptions], TableSource]] = {
-    ".csv": TextTable,
-    ".csv.gz": TextTable,
-    ".tsv": TextTable,
-    ".tsv.gz": TextTable,
-    ".txt": TextTable,
-    ".txt.gz": TextTable,
-    ".xlsx": ExcelTable,
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), TextTable),
+    ".xlsx": _read_excel,
     ".parquet": ParquetTable,
 }
 
 
-def open_table(path: Path | TableSource, options: TextOptions | None = None) -> TableSource:
-    """Open a table by its suffix, and find out whether it can be read at all; once.
+def open_table(table: Any, text: TextOptions | None = None, label: str = "table") -> TableSource:
+    """Open a file by its suffix, or a frame, and find out whether it can be read at all; once.
 
     A sheet of a workbook is named behind its path: ``book.xlsx#sheet``.
     """
-    if isinstance(path, TableSource):
-        return path
-    if not path.is_file() and not excel_file(path).is_file():
+    if isinstance(table, TableSource):
+        return table
+    if not isinstance(table, str | PathLike):
+        return frame_table(table, label)
+    path = Path(table)
+    if not path.is_file() and not _excel_file(path).is_file():
         raise DataFileError(path, "there is no such file. Check the path.")
-    name = excel_file(path).name.lower()
-    found = next((suffix for suffix in TABLES if name.endswith(suffix)), None)
-    if found is None:
+    name = _excel_file(path).name.lower()
+    suffix = next((suffix for suffix in TABLES if name.endswith(suffix)), None)
+    if suffix is None:
         raise DataFileError(path, f"a table must be {', '.join(TABLES)}. Save it as one of them.")
-    return TABLES[found](path, options or TextOptions())
+    return TABLES[suffix](path, text or TextOptions())
 
 
 def open_pair(
@@ -125,29 +255,20 @@ def open_pair(
 ) -> tuple[TableSource, TableSource]:
     """Open a table of edges and one of vertices, each a file or a frame."""
     check_not_same(edges, vertices, columns)
-    return _open(edges, "edges", text), _open(vertices, "vertices", text)
-
-
-def _open(table: Any, label: str, text: TextOptions | None) -> TableSource:
-    if isinstance(table, TableSource):
-        return table
-    if isinstance(table, str | PathLike):
-        return open_table(Path(table), text)
-    return FrameTable(table, label)
+    return open_table(edges, text, "edges"), open_table(vertices, text, "vertices")
 
 
 def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
     """Raise where one file is given for both tables, and not told what is an edge in it."""
-    if not (columns.source and columns.target) and _same(edges, vertices):
+    if not all(isinstance(table, str | PathLike) for table in (edges, vertices)):
+        return
+    if (
+        not (columns.source and columns.target)
+        and Path(edges).resolve() == Path(vertices).resolve()
+    ):
         # Guessed by position, the ends of an edge could be a vertex and its label.
         raise DataFileError(
             edges,
             "must be a table of edges; it is the table of vertices. Give another file, or another "
             "sheet (book.xlsx#sheet), or name its columns with `source` and `target`.",
         )
-
-
-def _same(edges: Any, vertices: Any) -> bool:
-    if isinstance(edges, str | PathLike) and isinstance(vertices, str | PathLike):
-        return Path(edges).resolve() == Path(vertices).resolve()
-    return False

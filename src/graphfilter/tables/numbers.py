@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import MISSING_WORDS, Cells, is_missing, is_text
+from graphfilter.tables.cells import Cells, is_missing, without_gaps
 from graphfilter.tables.columns import EncodedColumn, Entries, otherwise
 from graphfilter.tables.source import TableSource, at_row
 from graphfilter.util.errors import DataFileError
@@ -34,10 +34,10 @@ _UNIT = "(?i:" + "|".join(("[€£¥₹₽]", r"\$", "zł", *_CODES)) + ")"
 _SPACE = "\\t\\n\\f\\r \u00a0\u202f"
 _GAP = f"'’{_SPACE}"
 _BLANK = f"[{_SPACE}]*"
+# Bracket, unit, sign, unit, digits, power, unit.
 _SHAPE = re.compile(
-    rf"(?P<open>\()?{_BLANK}(?P<before>{_UNIT})?{_BLANK}(?P<sign>[-+−–])?{_BLANK}"
-    rf"(?P<inner>{_UNIT})?{_BLANK}(?P<digits>[0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)"
-    rf"(?P<power>[eE][-+]?[0-9]+)?{_BLANK}(?P<after>{_UNIT}|%)?{_BLANK}\)?"
+    rf"(\()?{_BLANK}({_UNIT})?{_BLANK}([-+−–])?{_BLANK}({_UNIT})?{_BLANK}"
+    rf"([0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)([eE][-+]?[0-9]+)?{_BLANK}({_UNIT}|%)?{_BLANK}\)?"
 )
 _STYLES = {
     ".": re.compile(rf"([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?"),
@@ -94,11 +94,11 @@ def find_decimal_signs(cells: Cells) -> DecimalSigns:
     Plain numbers are not looked at: their points say little, and there may be millions.
     """
     points, commas, unclear = 0, 0, set[str]()
-    if is_text(cells.type) and _cast_plain(cells.text) is None:
+    if cells.is_text and _cast_plain(cells.text) is cells.iso_dates is None:
         for word in cells.words:
             if (parts := _take_apart(word)) is None:
                 continue
-            digits = parts["digits"]
+            digits = parts[4] or ""
             point, comma = (bool(_STYLES[sign].fullmatch(digits)) for sign in ".,")
             points, commas = points + (point and not comma), commas + (comma and not point)
             if point and comma:
@@ -125,64 +125,54 @@ def parse_numbers(cells: Cells, decimal: str = ".") -> Numbers:
     column, no_words = cells.column, np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
-    if not is_text(cells.type):
+    if not cells.is_text:
         return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
     # Points that all stand between thousands are not decimal where commas are.
     grouped = decimal == "," and [word for word in cells.words if "." in word]
     grouped = grouped and all(map(_GROUPED.fullmatch, grouped))
     if not grouped and (plain := _cast_plain(cells.text)) is not None:
         return Numbers(plain, no_words)
-    words = [word.lower() for word in cells.words]
-    missing = np.array([word in MISSING_WORDS for word in words], dtype=bool)
-    truths = np.array([_TRUTH.get(word, np.nan) for word in words])
-    if (missing | ~np.isnan(truths)).all():
-        return Numbers(truths[cells.codes], no_words)
-    read = [_read_number(word, decimal) for word in cells.words]
-    values = np.array([value for value, _ in read])
-    units = frozenset(unit for _, beside in read for unit in beside)
-    return Numbers(values[cells.codes], (np.isnan(values) & ~missing)[cells.codes], units)
+    if all(word.lower() in _TRUTH or is_missing(word) for word in cells.words):
+        return Numbers(cells.of_words(lambda word: _TRUTH.get(word.lower(), np.nan)), no_words)
+    units = set[str]()
+    values = [_read_number(word, decimal, units) for word in cells.words]
+    numbers = np.array(values)
+    is_word = np.isnan(numbers) & [not is_missing(word) for word in cells.words]
+    return Numbers(numbers[cells.codes], is_word[cells.codes], frozenset(units))
 
 
 def _cast_plain(text: Any) -> NDArray[np.float64] | None:
     """Return the numbers of a column of plain numbers and gaps; None for any other."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     first = text[0].as_py() if len(text) else ""
     if not (_DIGIT.search(first) or "inf" in first.lower() or is_missing(first)):
         return None
-    gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
     with suppress(pa.ArrowInvalid):
-        return np.asarray(pc.call_function("if_else", [gaps, None, text]).cast(pa.float64()))
+        return np.asarray(without_gaps(text).cast(pa.float64()))
     return None
 
 
-@cache
-def _gaps() -> Any:
-    """Return the usual spellings of the words that say that there is no number."""
-    import pyarrow as pa
-
-    spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
-    return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
-
-
-@lru_cache(maxsize=1 << 16)
-def _take_apart(word: str) -> re.Match[str] | None:
+@lru_cache(maxsize=1 << 12)
+def _take_apart(word: str) -> tuple[str | None, ...] | None:
     """Take a word apart: sign, digits, power and unit; None where it is no number."""
-    return _SHAPE.fullmatch(word) if _DIGIT.search(word) else None
+    found = _SHAPE.fullmatch(word) if _DIGIT.search(word) else None
+    return None if found is None else found.groups()
 
 
-def _read_number(word: str, decimal: str) -> tuple[float, set[str]]:
-    """Read a word as a number; return also the units that stand beside it."""
+def _read_number(word: str, decimal: str, units: set[str]) -> float:
+    """Read a word as a number; what stands beside it goes to ``units``."""
     parts = _take_apart(word)
-    if parts is None or not _STYLES[decimal].fullmatch(parts["digits"]):
-        return _INFINITE.get(word.lower(), np.nan), set()
-    digits = _BETWEEN[decimal].sub("", parts["digits"]).replace(decimal, ".")
-    value = float(digits + (parts["power"] or ""))
-    value = -value if parts["open"] or (parts["sign"] or "+") != "+" else value
-    beside = {parts[place] for place in ("before", "inner", "after")} - {None}
-    units = {_SYMBOLS.get(unit.lower(), unit.upper()) for unit in beside}
-    return (value / 100 if "%" in units else value), units
+    if parts is None or not _STYLES[decimal].fullmatch(parts[4] or ""):
+        return _INFINITE.get(word.lower(), np.nan)
+    bracket, before, sign, inner, digits, power, after = parts
+    plain = _BETWEEN[decimal].sub("", digits or "").replace(decimal, ".")
+    value = float(plain + (power or ""))
+    value = -value if bracket or (sign and sign != "+") else value
+    for unit in (before, inner, after):
+        if unit:
+            units.add(_SYMBOLS.get(unit.lower(), unit.upper()))
+    return value / 100 if after == "%" else value
 
 
 def are_codes(cells: Cells) -> bool:

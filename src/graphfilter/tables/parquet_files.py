@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphfilter.tables.source import TableSource, check_width, reading_table
 from graphfilter.tables.text_files import TextOptions
@@ -37,7 +37,8 @@ class ParquetTable(TableSource):
         super().__init__(path)
         self._path, self._batch_rows = path, batch_rows
 
-    def read_names(self) -> list[str]:
+    @cached_property
+    def names(self) -> list[str]:
         from pyarrow import parquet
 
         with reading_table(self._path):
@@ -151,8 +152,7 @@ _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9,
 _INTEGERS = (4, 5, 6)
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A column of one group of rows, as the footer describes it."""
 
     name: str

@@ -44,7 +44,7 @@ class TableSource(ABC):
     ----------
     label : str
         The file's path, or the frame's name, for messages.
-    found : tuple of str
+    notes : tuple of str
         What was found out about the file, in sentences: its encoding, what separates its columns.
     decimal : str or None
         The decimal point that the user named, ``'.'`` or ``','``.
@@ -62,7 +62,7 @@ class TableSource(ABC):
         What a row is called in messages, and the number of the first one below the header.
     """
 
-    found: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     decimal: str | None = None
     decimal_hint: str = "."
     may_lack_header: bool = False
@@ -87,13 +87,9 @@ class TableSource(ABC):
         return Path(self.label).name
 
     @cached_property
+    @abstractmethod
     def names(self) -> list[str]:
         """The names of the columns."""
-        return self.read_names()
-
-    @abstractmethod
-    def read_names(self) -> list[str]:
-        """Read the names of the columns; asked once."""
 
     @property
     def usable_names(self) -> list[str]:
@@ -133,12 +129,11 @@ class TableSource(ABC):
 
 
 class HeldTable(TableSource):
-    """A table that is in memory as a whole, as ``_table``."""
+    """A table that is in memory as a whole."""
 
-    _table: pa.Table
-
-    def read_names(self) -> list[str]:
-        return self._table.column_names
+    def __init__(self, label: str | PathLike[str], table: pa.Table) -> None:
+        super().__init__(label)
+        self._table, self.names = table, table.column_names
 
     def read(self, names: list[str]) -> pa.Table:
         return self._table.select(names)
@@ -192,8 +187,8 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
         if number is not None:
             # An error of the system, not of the file's content.
             remedy = _REMEDIES.get(number, "Check the file and the disk")
-            problem = f"cannot be read: {os.strerror(number)}. {remedy}."
-            raise DataFileError(where, problem) from None
+            problem = f"{os.strerror(number)}. {remedy}."
+            raise DataFileError(where, f"cannot be read: {problem}") from None
         row = re.search(r"Row #(\d+): ", text)
         is_text = _TEXT.search(fspath(where))
         remedy = "name its `encoding` or `delimiter`" if is_text else "save it again as .csv"

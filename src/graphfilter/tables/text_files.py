@@ -22,11 +22,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CANDIDATES = (",", ";", "\t", "|", " ")
-NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -48,7 +46,7 @@ _MARKS = (
 )
 _SEP_LINE = re.compile(r'\ufeff?"?sep=([!#-/:-@\[-`{-~\t ])"?\s*?(\r\n|\r|\n|$)', re.IGNORECASE)
 # The first lines decide on the delimiter: so much text, and so many records of it.
-HEAD_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 16
 _MOST_RECORDS = 200
 # A report may have so many lines of title above its header.
 _MOST_TITLE = 5
@@ -82,7 +80,7 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
-            by_name = {name: sign for sign, name in NAMES.items()}
+            by_name = {name: sign for sign, name in _NAMES.items()}
             sign = by_name.get(self.delimiter.lower(), self.delimiter.replace("\\t", "\t"))
             if len(sign) != 1 or not sign.isascii() or sign in '"\r\n\0':
                 known = ", ".join(by_name)
@@ -100,39 +98,6 @@ class TextOptions:
                     f"unknown encoding {self.encoding!r}. Known: utf-8, utf-16, cp1252, latin-1 "
                     "and the others of Python."
                 ) from None
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """How one file is written.
-
-    Attributes
-    ----------
-    encoding : str
-    delimiter : str
-    skip_lines : int
-        Lines above the header: ``sep=``, or a title.
-    """
-
-    encoding: str
-    delimiter: str
-    skip_lines: int = 0
-
-    def describe(self, name: str, expected: str) -> tuple[str, ...]:
-        """Say what was found, where it is not what the file's name promises in UTF-8."""
-        found: list[str] = []
-        if self.delimiter != expected:
-            found.append(f"columns separated by {NAMES.get(self.delimiter, self.delimiter)}")
-        if self.encoding != "utf-8":
-            found.append(f"encoding {self.encoding}")
-        if self.skip_lines:
-            found.append(f"{count(self.skip_lines, 'line')} above the header")
-        return (f"{name}: found {', '.join(found)}.",) if found else ()
-
-
-def expected_delimiter(path: str | PathLike[str]) -> str:
-    """Return the delimiter that a file's name promises."""
-    return "\t" if ".tsv" in str(path).lower() else ","
 
 
 def find_encoding(chunks: Iterable[bytes]) -> str:
@@ -173,11 +138,11 @@ def _without_mark(chunk: bytes, n_letters: int) -> str:
     text = chunk.decode("utf-8", "replace")
     if n_letters + _count_high(text.replace("\ufffd", "")) > text.count("\ufffd"):
         return "utf-8"  # with some damage, which the parser will name
-    letters = sum(byte >= 128 or chr(byte).isalpha() for byte in chunk[:HEAD_BYTES])
-    if sum(byte >= 128 for byte in chunk[:HEAD_BYTES]) > _NOT_WESTERN * letters:
+    letters = sum(byte >= 128 or chr(byte).isalpha() for byte in chunk[:_HEAD_BYTES])
+    if sum(byte >= 128 for byte in chunk[:_HEAD_BYTES]) > _NOT_WESTERN * letters:
         from charset_normalizer import from_bytes
 
-        best = from_bytes(chunk[:HEAD_BYTES]).best()
+        best = from_bytes(chunk[:_HEAD_BYTES]).best()
         if best is not None and "\0" not in str(best):
             return best.encoding
     undefined = chunk.translate(None, bytes(b for b in range(256) if b not in _UNDEFINED_1252))
@@ -212,44 +177,24 @@ def find_delimiter(head: str, expected: str, *, whole: bool) -> tuple[str, int]:
         return told[1], 1
     # Unescaped quotes inside a cell are an error of the strict parser, though people write them.
     for strict in (True, False):
-        found = Shape(expected)
+        best, answer = (0.0, False, 0), (expected, 0)
         for sign in sorted(CANDIDATES, key=lambda sign: sign != expected):
-            shape = _try(head.lstrip("\ufeff"), sign, whole, strict)
+            n_fields, share, skip = _try(head.lstrip("\ufeff"), sign, whole, strict)
             # A space separates only what nothing else does: words may hold one each.
-            fits = shape.n_fields >= 2 and (shape.share == 1 or sign != " ")
-            if fits and shape.score > found.score:
-                found = shape
-        if found.n_fields:
-            return found.sign, found.skip
+            fits = n_fields >= 2 and (share == 1 or sign != " ")
+            if fits and (score := (share, sign != " ", n_fields)) > best:
+                best, answer = score, (sign, skip)
+        if best[0]:
+            return answer
     return expected, 0
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What the first lines are with one delimiter.
+def _try(head: str, sign: str, whole: bool, strict: bool) -> tuple[int, float, int]:
+    """Parse the first lines with a delimiter.
 
-    Attributes
-    ----------
-    sign : str
-        The delimiter.
-    n_fields, share : int, float
-        How many fields the header has, and the share of the lines below that have as many.
-    skip : int
-        The lines above the header.
+    Return how many fields the header has, the share of the lines below with as many, and the
+    number of lines above it.
     """
-
-    sign: str
-    n_fields: int = 0
-    share: float = 0.0
-    skip: int = 0
-
-    @property
-    def score(self) -> tuple[float, bool, int]:
-        return self.share, self.sign != " ", self.n_fields
-
-
-def _try(head: str, sign: str, whole: bool, strict: bool) -> Shape:
-    """Parse the first lines with a delimiter."""
     records: list[tuple[list[str], int]] = []
     reader = csv.reader(io.StringIO(head, newline=""), delimiter=sign, strict=strict)
     try:
@@ -261,16 +206,16 @@ def _try(head: str, sign: str, whole: bool, strict: bool) -> Shape:
     except csv.Error:
         # A quote where this delimiter has none; or, where the text is cut off, an open one.
         if whole or len(records) < 2:
-            return Shape(sign)
+            return 0, 0.0, 0
     else:
         if not whole and 1 < len(records) < _MOST_RECORDS:
             records.pop()  # its line is cut off
     first = _find_header([record for record, _ in records])
     counts = [len(record) for record, _ in records[first:]]
     if not counts:
-        return Shape(sign)
+        return 0, 0.0, 0
     skip = records[first][1] - 1 if first else 0
-    return Shape(sign, counts[0], counts.count(counts[0]) / len(counts), skip)
+    return counts[0], counts.count(counts[0]) / len(counts), skip
 
 
 def _find_header(records: list[list[str]]) -> int:
@@ -305,38 +250,52 @@ class TextTable(TableSource):
         super().__init__(path)
         self._path, self._packed = path, path.name.lower().endswith(".gz")
         self.decimal = options.decimal
+        expected = "\t" if ".tsv" in str(path).lower() else ","
         with reading_table(path):
             # Each file is read once to the end: what it unpacks to is counted, its encoding found.
             encoding = find_encoding(self._chunks())
-            self._format = self._find_format(options, options.encoding or encoding)
-        self.in_pieces = self._format.encoding == "utf-8"
-        self.decimal_hint = "," if self._format.delimiter == ";" else "."
-        self.first_row = 2 + self._format.skip_lines
-        told = options.delimiter is not None and options.encoding is not None
-        self.found = () if told else self._format.describe(path.name, expected_delimiter(path))
+            self._encoding = options.encoding or encoding
+            with self._open(path) as stream:
+                head = stream.read(_HEAD_BYTES)
+            text = codecs.getincrementaldecoder(self._encoding)("replace").decode(head)
+            sign, self._skip = find_delimiter(text, expected, whole=len(head) < _HEAD_BYTES)
+        self._delimiter = options.delimiter or sign
+        self.in_pieces = self._encoding == "utf-8"
+        self.decimal_hint = "," if self._delimiter == ";" else "."
+        self.first_row = 2 + self._skip
+        said: list[str] = []
+        if self._delimiter != expected:
+            said.append(f"columns separated by {_NAMES.get(self._delimiter, self._delimiter)}")
+        if self._encoding != "utf-8":
+            said.append(f"encoding {self._encoding}")
+        if self._skip:
+            said.append(f"{count(self._skip, 'line')} above the header")
+        if said and (options.delimiter is None or options.encoding is None):
+            self.notes = (f"{path.name}: found {', '.join(said)}.",)
 
-    def read_names(self) -> list[str]:
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns, from the first lines alone where these hold the header."""
         import pyarrow as pa
         from pyarrow import csv
 
         with reading_table(self._path):
-            head = self._first_lines(HEAD_BYTES) or self._first_lines(BLOCK_BYTES)
-            n_columns = head.count(self._format.delimiter.encode()) + 1
-            check_width(self._path, n_columns)
-            # The first line alone is parsed, unless a quoted name goes on in the next.
-            alone = head and head.count(b'"') % 2 == 0
-            source = pa.BufferReader(_own(head)) if alone else self._source()
+            for n_bytes in (_HEAD_BYTES, BLOCK_BYTES):
+                with self._open(self._source()) as stream:
+                    lines = stream.read(n_bytes).splitlines(keepends=True)
+                header = next((line for line in lines[self._skip :] if line.strip()), b"")
+                if header and header is not lines[-1]:
+                    break
+            check_width(self._path, header.count(self._delimiter.encode()) + 1)
+            source = self._source()
+            # A quoted name may go on in the next line.
+            if header and (header.count(b'"') % 2 == 0):
+                # In memory of Arrow's own: its threads may let go of it after Python shut down.
+                sink = pa.BufferOutputStream()
+                sink.write(b"".join([*lines[: self._skip], header]))
+                source = pa.BufferReader(sink.getvalue())
             with csv.open_csv(source, **self._options()) as reader:
                 return reader.schema.names
-
-    def _first_lines(self, n_bytes: int) -> bytes:
-        """Return the header and what is above it; nothing where so many bytes do not hold it."""
-        with self._open_utf8() as stream:
-            lines = stream.read(n_bytes).splitlines(keepends=True)
-        skip = self._format.skip_lines
-        header = next((line for line in lines[skip:] if line.strip()), b"")
-        whole = bool(header) and header is not lines[-1]
-        return b"".join([*lines[:skip], header]) if whole or n_bytes == BLOCK_BYTES else b""
 
     def read(self, names: list[str]) -> pa.Table:
         import pyarrow as pa
@@ -362,14 +321,6 @@ class TextTable(TableSource):
                 budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
                 yield batch
 
-    def _find_format(self, told: TextOptions, encoding: str) -> TextFormat:
-        with self._open() as stream:
-            head = stream.read(HEAD_BYTES)
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
-        expected = expected_delimiter(self._path)
-        delimiter, skip = find_delimiter(text, expected, whole=len(head) < HEAD_BYTES)
-        return TextFormat(encoding, told.delimiter or delimiter, skip)
-
     def _options(
         self, names: list[str] | None = None, *, header: bool = True, use_threads: bool = False
     ) -> dict[str, Any]:
@@ -379,12 +330,11 @@ class TextTable(TableSource):
 
         reading = csv.ReadOptions(use_threads=use_threads, block_size=BLOCK_BYTES)
         reading.autogenerate_column_names = not header
-        reading.skip_rows = self._format.skip_lines
-        parsing = csv.ParseOptions(delimiter=self._format.delimiter, newlines_in_values=True)
+        reading.skip_rows = self._skip
         types = dict.fromkeys(names or (), pa.string())
         return {
             "read_options": reading,
-            "parse_options": parsing,
+            "parse_options": csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             "convert_options": csv.ConvertOptions(include_columns=names, column_types=types),
         }
 
@@ -392,17 +342,14 @@ class TextTable(TableSource):
         """Return what pyarrow reads UTF-8 from: the file, or a copy of it in memory."""
         import pyarrow as pa
 
-        return self._path if self._format.encoding == "utf-8" else pa.BufferReader(self._utf8)
+        return self._path if self._encoding == "utf-8" else pa.BufferReader(self._utf8)
 
     @cached_property
     def _utf8(self) -> Any:
-        """The file in UTF-8.
-
-        pyarrow could decode by itself, but calls Python from its own threads for it.
-        """
+        """The file in UTF-8: pyarrow could decode, but calls Python from its own threads for it."""
         import pyarrow as pa
 
-        decoder = codecs.getincrementaldecoder(self._format.encoding)()
+        decoder = codecs.getincrementaldecoder(self._encoding)()
         budget, sink = Budget(self._path), pa.BufferOutputStream()
         for chunk in self._chunks():
             budget.spend(2 * _BYTES_PER_BYTE * len(chunk), "it is written again in UTF-8")
@@ -410,28 +357,14 @@ class TextTable(TableSource):
         sink.write(decoder.decode(b"", final=True).encode())
         return sink.getvalue()
 
-    @contextmanager
-    def _open_utf8(self) -> Generator[Any]:
+    def _open(self, source: Any) -> Any:
+        """Open the file as what it unpacks to, or its copy in memory."""
         import pyarrow as pa
 
-        if self._format.encoding == "utf-8":
-            with self._open() as stream:
-                yield stream
-        else:
-            with pa.BufferReader(self._utf8) as stream:
-                yield stream
-
-    @contextmanager
-    def _open(self) -> Generator[Any]:
-        """Open the file as what it unpacks to."""
-        import pyarrow as pa
-
-        with pa.OSFile(str(self._path)) as file:
-            if not self._packed:
-                yield file
-                return
-            with pa.CompressedInputStream(file, "gzip") as stream:
-                yield stream
+        if source is not self._path:
+            return source
+        file = pa.OSFile(str(source))
+        return pa.CompressedInputStream(file, "gzip") if self._packed else file
 
     def _chunks(self) -> Iterator[bytes]:
         """Read the file piece by piece, counting what a packed one unpacks to.
@@ -440,23 +373,10 @@ class TextTable(TableSource):
         end.
         """
         budget, n_bytes = Budget(self._path), 0
-        with self._open() as stream:
+        with self._open(self._path) as stream:
             while chunk := stream.read(_CHUNK_BYTES):
                 n_bytes += len(chunk)
                 if self._packed:
                     what = f"it unpacks to {n_bytes:,} bytes or more"
                     budget.spend(_BYTES_PER_BYTE * len(chunk), what)
                 yield chunk
-
-
-def _own(content: bytes) -> Any:
-    """Copy bytes to memory that is Arrow's own.
-
-    A thread of Arrow's may be the last to let go of what it reads. Where that is an object of
-    Python's while Python shuts down, the process aborts.
-    """
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    sink.write(content)
-    return sink.getvalue()
