@@ -74,13 +74,24 @@ LONGEST = (
 )
 
 
+RESEARCH = importlib.util.find_spec("graphfilter_research") is not None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "research: needs systems or datasets of graphfilter_research"
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest files first, mark tests of real data, skip layers that are not installed."""
+    """Run the longest files first, mark tests of real data, skip what is not installed."""
     place = {name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
     for item in items:
         if "data_folder" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        if not RESEARCH and item.get_closest_marker("research"):
+            item.add_marker(pytest.mark.skip(reason="graphfilter_research is not installed"))
     if importlib.util.find_spec("torch_geometric"):
         return
     missing = pytest.mark.skip(reason="torch_geometric is not installed")

@@ -32,6 +32,7 @@ def moving_curve(page) -> list[float]:
     )
 
 
+@pytest.mark.research
 @pytest.mark.parametrize("name", ["digits", "csbm", "bipartite", "karate", "cora"])
 def test_report_of_each_embedded_graph_and_of_cora_opens(
     name: str, visit, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch
@@ -244,6 +245,7 @@ def test_first_tables_fit_a_phone(visit, tmp_path: Path) -> None:
         seen.check_structure()
 
 
+@pytest.mark.research
 @pytest.mark.parametrize("model", ["gcn", "appnp", "gpr-gnn"])
 def test_report_of_another_model_opens(graph: Graph, visit, tmp_path: Path, model: str) -> None:
     clf = SystemClassifier(model=model, max_epochs=10, random_state=0)

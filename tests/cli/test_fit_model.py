@@ -29,7 +29,15 @@ def tables(tmp_path: Path, graph: Graph) -> tuple[str, ...]:
     return ("--edges", str(edges), "--vertices", str(vertices))
 
 
-@pytest.mark.parametrize("model", ["gcn", "gpr-gnn", "gpr-gnn-authors", "ppnp", "mlp"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpr-gnn",
+        "ppnp",
+        "mlp",
+        *(pytest.param(m, marks=pytest.mark.research) for m in ("gcn", "gpr-gnn-authors")),
+    ],
+)
 def test_model_of_any_name_is_fitted_kept_and_explained(
     graphfilter, tables, tmp_path: Path, graph: Graph, model: str
 ) -> None:
@@ -55,6 +63,7 @@ def test_model_of_any_name_is_fitted_kept_and_explained(
     assert why.score == pytest.approx(np.log(high / low), abs=1e-4)
 
 
+@pytest.mark.research
 def test_report_of_another_model_names_it_and_speaks_of_no_filter(
     graphfilter, tables, tmp_path: Path
 ) -> None:
@@ -69,6 +78,7 @@ def test_report_of_another_model_names_it_and_speaks_of_no_filter(
     assert 'id="training-plot"' in page
 
 
+@pytest.mark.research
 def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     graphfilter, tables, tmp_path: Path
 ) -> None:
@@ -84,6 +94,7 @@ def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     assert graphfilter(*fit).code == 2  # a finished run is not written over
 
 
+@pytest.mark.research
 def test_settings_of_a_model_stand_after_its_name(graphfilter, tables, tmp_path: Path) -> None:
     fit = ("fit", *tables, "--out", tmp_path / "run", "--no-baselines", *QUICK)
     done = graphfilter(*fit, "--model", "gcn", "--layers", 3)

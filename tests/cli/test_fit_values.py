@@ -196,6 +196,7 @@ def test_dry_run_of_values_needs_no_folder(graphfilter, tables, target) -> None:
         assert words in result.out
 
 
+@pytest.mark.research
 def test_fit_of_a_number_by_another_system(graphfilter, tables, tmp_path: Path) -> None:
     words = ("--number", "price", "--model", "gcn", "--epochs", 3, "--out", tmp_path / "run")
     assert graphfilter("fit", *tables, *words, "--no-baselines", "--quiet").code == 0

@@ -53,7 +53,7 @@ def test_at_most_eight_options_come_first_and_the_others_are_more(words: str) ->
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("words", [(), ("data",), ("bench",), ("fit",)])
+@pytest.mark.parametrize("words", [(), ("data",), ("fit",)])
 def test_help_itself_takes_no_value(graphfilter, words: tuple[str, ...]) -> None:
     assert "<bool>" not in graphfilter(*words, "--help").out
 

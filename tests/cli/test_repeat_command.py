@@ -64,7 +64,7 @@ def repeated(estimator: VertexEstimator, *words: str, baselines: bool = True) ->
             n_members=2, patience=5, monitor="roc_auc", feature_scaling="row", device="cpu",
             random_state=7,
         ),
-        SystemClassifier(model="gcnii@n_layers=8", max_epochs=9, n_members=2, random_state=7),
+        SystemClassifier(model="appnp@K=8", max_epochs=9, n_members=2, random_state=7),
     ],
 )  # fmt: skip
 def test_repeated_command_gives_the_same_estimator(

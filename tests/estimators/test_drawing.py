@@ -72,6 +72,7 @@ def test_regressor_and_committee_show_their_filters(ax: Axes) -> None:
     assert "members" in committee._repr_html_()
 
 
+@pytest.mark.research
 def test_plot_of_a_model_without_filter_is_refused(ax: Axes) -> None:
     fitted = gf.SystemClassifier(model="gcn", max_epochs=2, random_state=0).fit(graph=GRAPH)
     with pytest.raises(GraphFilterError, match="needs a model with a graph filter"):

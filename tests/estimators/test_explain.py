@@ -118,6 +118,7 @@ def test_leaving_out_equals_the_exact_contributions_of_a_linear_filter(
         np.testing.assert_allclose(a.steps, b.steps, atol=1e-10)
 
 
+@pytest.mark.research
 def test_leaving_out_of_a_deep_network_sums_to_its_score(graph: Graph) -> None:
     system = get_system("gcn")
     network = system.build(graph, seed=0).eval()

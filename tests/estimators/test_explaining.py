@@ -70,6 +70,7 @@ def test_unknown_vertex_is_named_with_the_nearest(fitted: SGFClassifier) -> None
         fitted.explain("v7x")
 
 
+@pytest.mark.research
 def test_network_that_is_no_linear_filter_is_explained_by_distance(graph: Graph) -> None:
     clf = SystemClassifier(model="gcn", **QUICK).fit(graph=graph)
     why = clf.explain("v7")

@@ -89,7 +89,7 @@ def test_saved_labels_are_predicted_the_same(
 
 
 def test_every_system_takes_labels(graph: Graph, labels: np.ndarray) -> None:
-    clf = SystemClassifier(model="gcnii", max_epochs=3, random_state=0)
+    clf = SystemClassifier(model="appnp", max_epochs=3, random_state=0)
     assert clf.fit(graph.features, labels, graph=graph).predict().shape == (150, 3)
 
 

@@ -184,7 +184,7 @@ def test_other_names_of_columns_are_refused(graph) -> None:
 
 
 def test_further_seeds_begin_with_the_networks_after_the_first(graph: gf.Graph) -> None:
-    system, other = get_system("sgf"), get_system("gcn")
+    system, other = get_system("sgf"), get_system("gpr-gnn")
     networks = [system.build(graph, seed) for seed in range(3)]
     start = Start([(other, other.build(graph, 0)), *((system, network) for network in networks)])
     assert start.after(system, 2).of(system) == networks[2:]

@@ -25,7 +25,15 @@ def test_system_classifier_of_sgf_is_sgf_classifier(graph) -> None:
     np.testing.assert_array_equal(named.predict_proba(), own.predict_proba())
 
 
-@pytest.mark.parametrize("model", ["mlp", "appnp", "gcn", "hop-mlp", "linkx", "nlgnn"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "mlp",
+        "appnp",
+        "hop-mlp",
+        *(pytest.param(m, marks=pytest.mark.research) for m in ("gcn", "linkx", "nlgnn")),
+    ],
+)
 def test_system_classifier_takes_any_trained_system(graph, model: str) -> None:
     if model in ("gcn", "linkx"):
         pytest.importorskip("torch_geometric", exc_type=ImportError)
@@ -39,6 +47,7 @@ def test_system_classifier_takes_any_trained_system(graph, model: str) -> None:
     assert clone(clf).get_params()["model"] == model
 
 
+@pytest.mark.research
 def test_system_classifier_built_on_its_graph_refuses_another(graph) -> None:
     clf = SystemClassifier(model="lanczosnet", max_epochs=3, random_state=0).fit(graph=graph)
     other = graph.subgraph(np.arange(50))
@@ -46,17 +55,20 @@ def test_system_classifier_built_on_its_graph_refuses_another(graph) -> None:
         clf.predict(other.features, graph=other)
 
 
+@pytest.mark.research
 def test_system_classifier_bound_to_a_graph_is_cross_validated(graph) -> None:
     clf = SystemClassifier(model="nlgnn", graph=graph, max_epochs=30, random_state=0)
     assert cross_val_score(clf, np.arange(90), graph.labels, cv=2).mean() > 0.5
 
 
+@pytest.mark.research
 def test_system_classifier_of_geom_gcn_is_copied_and_pickled(graph) -> None:
     clf = SystemClassifier(model="geom-gcn", max_epochs=2, random_state=0).fit(graph=graph)
     for other in (copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
         np.testing.assert_array_equal(other.predict_proba(), clf.predict_proba())
 
 
+@pytest.mark.research
 def test_system_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown system 'gnc'"):
         SystemClassifier(model="gnc").fit(graph=graph)
@@ -69,7 +81,16 @@ def test_system_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "model", ["sgf-cheby", "mlp", "sgc", "ppnp", "gpr-gnn", "gcnii", "hop-mlp", "nlgnn"]
+    "model",
+    [
+        "sgf-cheby",
+        "mlp",
+        "sgc",
+        "ppnp",
+        "gpr-gnn",
+        "hop-mlp",
+        *(pytest.param(m, marks=pytest.mark.research) for m in ("gcnii", "nlgnn")),
+    ],
 )
 def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
     clf = SystemClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
@@ -84,6 +105,7 @@ def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_pa
         SGFClassifier.load(tmp_path)
 
 
+@pytest.mark.research
 def test_system_classifier_forgets_the_filter_of_another_system(graph) -> None:
     clf = SystemClassifier(model="sgf", max_epochs=1, random_state=0).fit(graph=graph)
     assert hasattr(clf, "filter_")

@@ -50,6 +50,7 @@ def test_embedding_without_an_encoder_is_of_the_features(graph: Graph) -> None:
     assert clf.transform().shape == (60, 4)
 
 
+@pytest.mark.research
 def test_network_without_a_filter_has_no_embedding(graph: Graph) -> None:
     clf = SystemClassifier(model="gcn", **QUICK).fit(graph=graph)
     with pytest.raises(ConfigError, match="this model has none"):

@@ -78,6 +78,7 @@ def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
     assert conclude(made_fit(many, many, one_hot(many), part="val")).reason == ""
 
 
+@pytest.mark.research
 def test_another_system_is_not_called_adaptive() -> None:
     truth = np.tile([0, 1], 50)
     other = GraphClassifier()

@@ -28,7 +28,17 @@ def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> g
     return gf.Graph.from_edges(rng.integers(0, n, (2 * n, 2)), n, features=features, labels=labels)
 
 
-@pytest.mark.parametrize("name", ["sgf", "mlp", "gcn", "gcnii", "appnp", "hop-mlp", "committee"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sgf",
+        "mlp",
+        "appnp",
+        "hop-mlp",
+        "committee",
+        *(pytest.param(m, marks=pytest.mark.research) for m in ("gcn", "gcnii")),
+    ],
+)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
     system = get_system(name)

@@ -38,6 +38,7 @@ def test_advice_for_a_middle_graph_of_random_edges_calls_it_chance() -> None:
     assert "about as often as by chance." in diagnose(graph).advice
 
 
+@pytest.mark.research
 def test_advice_for_texas_is_what_its_edges_say(data_folder, monkeypatch) -> None:
     monkeypatch.setenv("GRAPHFILTER_DATA", str(data_folder))
     texas = load_dataset("texas")

@@ -89,6 +89,7 @@ def test_plain_models_are_trained_on_the_past_too() -> None:
     assert not np.array_equal(outcomes[0].probabilities, outcomes[1].probabilities)
 
 
+@pytest.mark.research
 def test_a_network_of_one_graph_refuses_a_past() -> None:
     prepared = gf.systems.Prepared.of(make(PAIRS))
     with pytest.raises(ConfigError, match="linkx can predict only the graph it was trained on"):

@@ -182,6 +182,7 @@ def test_requests_that_are_no_objects_are_refused(client, body: bytes) -> None:
     assert reply.status == (413 if len(body) > 64 << 10 else 422)
 
 
+@pytest.mark.research
 def test_datasets_that_are_not_at_hand_are_not_downloaded(client, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("GRAPHFILTER_DATA", str(tmp_path))
     monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path))

@@ -77,7 +77,9 @@ class FilteredFeatures(
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> clf = gf.SystemClassifier(model="gfnn@hidden_size=16", max_epochs=2).fit(graph=g)
+    >>> config = gf.models.FilteredFeaturesConfig(filter=gf.filters.PowerFilterConfig(k=2))
+    >>> system = gf.systems.System("averaged", "averaged", config, setting="own")
+    >>> clf = gf.SystemClassifier(model=system, max_epochs=2).fit(graph=g)
     >>> clf.predict_proba().shape
     (34, 2)
     """

@@ -1,4 +1,4 @@
-"""The systems that are FilterNetworks: one encoder, one head, and a filter of their own."""
+"""The systems that are FilterNetworks (an encoder, a filter, a head), and two without a filter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from graphfilter.filters import (
     PowerFilterConfig,
     StackedFilterConfig,
 )
-from graphfilter.models import ChannelNetworkConfig, FilterNetworkConfig
+from graphfilter.models import (
+    ChannelNetworkConfig,
+    FilterNetworkConfig,
+    HopNetworkConfig,
+    TreesConfig,
+)
 from graphfilter.systems.system import System, peer
 
 SGF = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter"
@@ -94,5 +99,22 @@ FILTER_SYSTEMS = (
         "SGF (random start)",
         _network(StackedFilterConfig(init="uniform")),
         reference=SGF,
+    ),
+    # An epoch is a pass over all batches, not one step.
+    peer(
+        "hop-mlp",
+        "MLP on hops",
+        HopNetworkConfig(),
+        "Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks",
+        patience=50,
+    ),
+    System(
+        "trees",
+        "Boosted trees on neighbours' averages",
+        TreesConfig(),
+        "adjacency",
+        setting="own",
+        view="averages",
+        reference="Bazhenov et al. 2025, GraphLand: trees on features and neighbours' averages",
     ),
 )

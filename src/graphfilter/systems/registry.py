@@ -65,8 +65,8 @@ def find_system(name: str) -> System | None:
     Examples
     --------
     >>> import graphfilter as gf
-    >>> gf.systems.find_system("gcn").title
-    'GCN'
+    >>> gf.systems.find_system("sgf").title
+    'SGF'
     >>> gf.systems.find_system("no such system") is None
     True
     """

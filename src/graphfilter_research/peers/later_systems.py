@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphfilter.models import TreesConfig
 from graphfilter.systems.committees import BY_RANK
 from graphfilter.systems.system import System, peer
 from graphfilter_research.peers.acm_gcn import ACMGCNConfig
@@ -203,11 +202,6 @@ LATER_SYSTEMS = (
     peer(
         "glognn", "GloGNN", GloGNNConfig(), LI, datasets=_measured(_GLO), weight_decay=5e-5,
         monitor="loss", max_epochs=2000,
-    ),
-    System(
-        "trees", "Boosted trees on neighbours' averages", TreesConfig(), "adjacency",
-        setting="own", view="averages",
-        reference="Bazhenov et al. 2025, GraphLand: trees on features and neighbours' averages",
     ),
     System(
         "correct-and-smooth", "MLP with C&S", None, "adjacency", setting="adapted",

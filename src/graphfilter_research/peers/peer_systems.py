@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphfilter.models import HopNetworkConfig
 from graphfilter.systems.system import System, peer
 from graphfilter_research.peers.ap_gcn import APGCNConfig
 from graphfilter_research.peers.arma import ARMAConfig
@@ -62,11 +61,6 @@ PEER_SYSTEMS = (
     ),
     peer("lanczosnet", "LanczosNet", LanczosNetConfig(), "Liao et al. 2019, LanczosNet"),
     peer("graphsaint", "GraphSAINT", GraphSAINTConfig(), "Zeng et al. 2020, GraphSAINT"),
-    # An epoch is a pass over all batches, not one step.
-    peer(
-        "hop-mlp", "MLP on hops", HopNetworkConfig(),
-        "Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks", patience=50,
-    ),
     peer(
         "nlgnn", "NLGNN", NLGNNConfig(), "Liu et al. 2021, Non-Local Graph Neural Networks"
     ),

@@ -99,6 +99,7 @@ def test_reproduce_interrupted_says_how_to_go_on(
         (("bench", "--datasets", "karate", "--models", "sgc"), "give a name ending in .jsonl"),
         (("reproduce", "fig-noise", "--device", "gpu"), "device must be auto"),
         (("search", "--trials", 1), "name one graph"),
+        (("fit", "--dataset", "texas", "--directed"), "such as texas_directed"),
         (("search", "--dataset", "karate", "--quick", "--max-epochs", 3), "choose one"),
         (("reproduce", "table2", "--from-records", "r", "--runs", 3), "--runs is for running"),
         (("reproduce", "table2", "--from-records", "r", "--gzip"), "--gzip is for running"),
@@ -117,6 +118,23 @@ def test_bad_options_are_refused_before_anything_is_made(
     assert result.err.startswith("error: ")
     assert len(result.err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("demo",),
+        ("reproduce", "table1"),
+        ("bench", "--datasets", "karate", "--models", "sgc"),
+    ],
+)
+def test_a_folder_below_a_file_is_refused(
+    graphfilter, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    result = graphfilter(*words, "--out", tmp_path / "file" / "folder" / "out")
+    assert result.code == 2
+    assert "Give the name of a folder" in result.err
 
 
 def test_commands_of_research_have_help(graphfilter) -> None:
