@@ -47,6 +47,15 @@ test-newest:  ## Test with the newest versions there are
 	.venv-newest/$(SCRIPTS)/python -m pip install $(QUIETLY) --upgrade --editable '.[test]'
 	.venv-newest/$(SCRIPTS)/$(PYTEST) $(TESTS)
 
+.PHONY: test-core
+test-core: .venv-build/.installed  ## Test a wheel of the core alone, without the research package
+	rm -rf dist/core
+	GRAPHFILTER_CORE=1 .venv-build/$(SCRIPTS)/python -m build --wheel --outdir dist/core .
+	$(PYTHON) -m venv --clear .venv-core
+	.venv-core/$(SCRIPTS)/python -m pip install $(QUIETLY) --constraint constraints.txt \
+		"$$(ls dist/core/*.whl)[test]"
+	.venv-core/$(SCRIPTS)/$(PYTEST) tests --pyargs graphfilter
+
 .PHONY: test-gpu test-data
 # In one process: several would share one GPU's memory, and datasets are read once.
 test-gpu: $(STAMP)  ## Run the tests that need a CUDA GPU
@@ -124,7 +133,7 @@ docs-picture: $(STAMP)  ## Take the picture of a report again (needs Chromium)
 	$(BIN)/python tools/report_picture.py
 
 clean:  ## Remove the local environments and what the demo wrote
-	rm -rf $(VENV) .venv-oldest .venv-newest .venv-build .venv-bare dist demo build/site docs/gallery_pages
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-build .venv-bare .venv-core dist demo build/site docs/gallery_pages
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py \
 		$(wildcard src/graphfilter/operators/kernels/native*.[ch])
