@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from graphfilter.cli.options import Run, option_field
+from graphfilter.cli.options import OwnModel, Run, option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import GraphOptions
+from graphfilter.cli.sources import GraphOptions, model_of
 from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Explain(GraphOptions):
 
     first: ClassVar[str] = "vertex against top json"
     run: Annotated[Path, Run]
+    model: OwnModel = None
     vertex: list[str] = option_field(...)
     against: str | None = None
     output: str | None = None
@@ -68,7 +69,7 @@ class Explain(GraphOptions):
         from graphfilter.runs.loading import load_run
 
         check_outputs(self.run, self.json)
-        classifier, about, encoder = load_run(self.run)
+        classifier, about, encoder = load_run(self.run, model_of(self.model))
         graph = self.read_as(about, encoder)
         with waiting("explaining", quiet=self.quiet):
             explanations, notes = explain_run(

@@ -12,6 +12,7 @@ from graphfilter.cli.fit_options import TargetOptions, TrainingOptions
 from graphfilter.cli.options import given_words
 from graphfilter.cli.progress import duration, training_bar, what_is_kept
 from graphfilter.cli.screen import end_stopped, say, show_table, tell, waiting, word_of
+from graphfilter.cli.sources import model_of
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Fit(TrainingOptions, TargetOptions):
                 "--repeats trains on other splits, whose test vertices the run may have been "
                 "trained on; leave it out with --start-from."
             )
-        earlier, about, encoder = read_earlier(run)
+        own_model = model_of(self.model) if ":" in (self.model or "") else None
+        earlier, about, encoder = read_earlier(run, own_model)
         if (encoder is None) != (self.vertices is None) and self.graph is None:
             what = "no tables" if encoder is None else "tables"
             raise ConfigError(
@@ -122,10 +124,13 @@ def _restarted(
 ) -> "VertexEstimator":
     """Return the estimator of an earlier run, to be fitted again, with the options given now."""
     from graphfilter.runs.folder import OPTIONS
+    from graphfilter.systems.outside import system_of
 
     before, now = old.get_params(deep=False), made.get_params(deep=False)
-    other = any(now.get(name) != before.get(name) for name in ("model", "effort"))
-    if "--model" in words and (other or type(made) is not type(old)):
+    other = type(made) is not type(old) or now.get("effort") != before.get("effort")
+    if "model" in before and not other:
+        other = system_of(now["model"]) != system_of(before["model"])
+    if "--model" in words and other:
         raise ConfigError(
             f"--model must be that of the run to start from, a {type(old).__name__} of "
             f"{old.system_.title}. Leave it out, or fit without --start-from."

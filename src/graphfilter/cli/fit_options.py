@@ -17,7 +17,7 @@ from graphfilter.cli.options import (
     listed,
     option_field,
 )
-from graphfilter.cli.sources import PredictedOptions
+from graphfilter.cli.sources import PredictedOptions, model_of
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -147,8 +147,9 @@ class TrainingOptions:
     ----------
     model : NAME
         Model: committee (up to ten models, weighted on validation vertices), committee-low (its
-        three cheapest), committee-high (wider, more seeds), sgf (the paper's filter) or any of
-        graphfilter bench models, also in another setting: gcnii@n_layers=8.
+        three cheapest), committee-high (wider, more seeds), sgf (the paper's filter), any of
+        graphfilter bench models, also in another setting: gcnii@n_layers=8, or a filter or torch
+        module of your own, as package.module:name.
     members : N
         Networks to average.
     layers : N
@@ -284,7 +285,7 @@ class TrainingOptions:
             values |= {"effort": efforts[model], "seconds": self.seconds}
         else:
             kind = SystemRegressor if numbers else SystemClassifier
-            values |= {"model": model, "n_members": self.members}
+            values |= {"model": model_of(model), "n_members": self.members}
         return kind(**{name: value for name, value in values.items() if value is not None})
 
 

@@ -93,6 +93,12 @@ def argument(help: str, metavar: str | None = None) -> Any:
 Run = argument("The folder that fit wrote.", "RUN")
 Quiet = Annotated[bool, flag("--quiet", "Print no progress and no notes.")]
 Device = Annotated[str, option("Device: auto, cpu or cuda.", "NAME")]
+OwnModel = Annotated[
+    str | None,
+    option(
+        "Model that the run was fitted with, as package.module:name, where it is your own.", "NAME"
+    ),
+]
 Seed = Annotated[
     int, option("Seed: the same one gives the same result.", "N", min=0, max=2**32 - 1)
 ]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
-from graphfilter.cli.options import ExcelSafe, Run, option_field
+from graphfilter.cli.options import ExcelSafe, OwnModel, Run, option_field
 from graphfilter.cli.screen import in_options, say, waiting
-from graphfilter.cli.sources import GraphOptions, read_values
+from graphfilter.cli.sources import GraphOptions, model_of, read_values
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Predict(GraphOptions):
 
     first: ClassVar[str] = "edges vertices out with_ report coverage overwrite"
     run: Annotated[Path, Run]
+    model: OwnModel = None
     out: Path = option_field(...)
     embeddings: Path | None = None
     with_: str | None = option_field(None, name="--with")
@@ -80,7 +81,7 @@ class Predict(GraphOptions):
         from graphfilter.runs.tables import write_embeddings
         from graphfilter.util.files import scratch_folder
 
-        estimator, about, encoder = load_run(self.run)
+        estimator, about, encoder = load_run(self.run, model_of(self.model))
         reference = read_reference(self.run, about)
         if self.forget_ids:
             estimator.forget_ids()

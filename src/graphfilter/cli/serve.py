@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from graphfilter.cli.options import Run, option_field
+from graphfilter.cli.options import OwnModel, Run, option_field
 from graphfilter.cli.screen import say, tell, waiting
-from graphfilter.cli.sources import GraphOptions
+from graphfilter.cli.sources import GraphOptions, model_of
 
 if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
@@ -53,6 +53,7 @@ class Serve(GraphOptions):
 
     first: ClassVar[str] = "host port token_file"
     run: Annotated[Path, Run]
+    model: OwnModel = None
     host: str = "127.0.0.1"
     port: int = option_field(8000, min=0, max=65535)
     token_file: Path | None = None
@@ -73,7 +74,7 @@ class Serve(GraphOptions):
         limits = Limits(self.most_mb << 20, self.most_vertices, self.seconds, self.most_waiting)
         limits.check()
         token = None if self.token_file is None else read_token(self.token_file)
-        estimator, about, encoder = load_run(self.run)
+        estimator, about, encoder = load_run(self.run, model_of(self.model))
         graph = self._take_graph(about, encoder)
         with waiting("scoring the vertices of the graph", quiet=self.quiet):
             scorer = Scorer(estimator, about, encoder, graph, self.within)

@@ -35,6 +35,19 @@ if TYPE_CHECKING:
     from graphfilter.training import Task
 
 
+def model_of(name: str | None) -> Any:
+    """Return what --model names: package.module:name imported, anything else as it is."""
+    if name is None or ":" not in name:
+        return name
+    import sys
+
+    from graphfilter.systems.outside import named_object
+
+    if "" not in sys.path:  # The current folder, as for python -m.
+        sys.path.insert(0, "")
+    return named_object(name)
+
+
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
     "edges", "vertices", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",

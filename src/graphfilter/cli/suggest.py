@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from graphfilter.cli.options import ExcelSafe, Run, option_field
+from graphfilter.cli.options import ExcelSafe, OwnModel, Run, option_field
 from graphfilter.cli.screen import say, show_table, waiting
-from graphfilter.cli.sources import GraphOptions
+from graphfilter.cli.sources import GraphOptions, model_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,7 @@ class Suggest(GraphOptions):
 
     first: ClassVar[str] = "n csv"
     run: Annotated[Path, Run]
+    model: OwnModel = None
     n: int = option_field(20, name="--n", min=1)
     csv: Path | None = None
     overwrite: bool = False
@@ -51,7 +52,7 @@ class Suggest(GraphOptions):
         if self.csv is not None:
             check_file(self.csv, overwrite=self.overwrite)
         check_outputs(self.run, self.csv)
-        estimator, about, encoder = load_run(self.run)
+        estimator, about, encoder = load_run(self.run, model_of(self.model))
         graph = self.read_as(about, encoder)
         with waiting("looking for the next labels", quiet=self.quiet):
             found = suggest_run(self.run, estimator, about, graph, self.n)

@@ -29,6 +29,7 @@ from graphfilter.runs.folder import FitSummary
 from graphfilter.runs.layout import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
 from graphfilter.runs.worklist import make_worklists
 from graphfilter.spectral import Diagnosis, spectral_density
+from graphfilter.systems.outside import origin_of
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import count, number
 
@@ -185,4 +186,6 @@ def graph_section(fit: Fit) -> dict[str, Any]:
 
 def _setting(fit: Fit) -> list[tuple[str, str]]:
     shown = fit.estimator.settled_parameters()
+    if not isinstance(shown.get("model", ""), str):
+        shown["model"] = origin_of(fit.estimator.system_) or fit.estimator.system_.name
     return [(name, str(value)) for name, value in shown.items() if name not in ("graph", "verbose")]

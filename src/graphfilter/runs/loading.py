@@ -190,8 +190,13 @@ def save_run(estimator: VertexEstimator, folder: Path, run: dict[str, Any]) -> N
     write_checked_json(folder / CONFIG_FILE, content)
 
 
-def load_run(folder: str | Path) -> tuple[VertexEstimator, RunDescription, TableEncoder | None]:
-    """Load the estimator of a run folder, what is known of the run, and how to read its tables."""
+def load_run(
+    folder: str | Path, model: Any = None
+) -> tuple[VertexEstimator, RunDescription, TableEncoder | None]:
+    """Load the estimator of a run folder, what is known of the run, and how to read its tables.
+
+    ``model`` is the filter or network of a user's own that was fitted, where there was one.
+    """
     config = Path(folder) / CONFIG_FILE
     if checkpoints(folder) and not config.exists():
         raise ModelFileError(f"{folder}: unfinished run; finish it with graphfilter fit --resume.")
@@ -203,7 +208,7 @@ def load_run(folder: str | Path) -> tuple[VertexEstimator, RunDescription, Table
             "gcn, appnp, gcnii, ..."
         )
     kinds = {kind.__name__: kind for kind in _KINDS}
-    estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder)
+    estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder, model=model)
     return estimator, *read_description(folder)
 
 
@@ -221,9 +226,11 @@ def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder |
     return run, encoder
 
 
-def read_earlier(folder: str | Path) -> tuple[Earlier, RunDescription, TableEncoder | None]:
+def read_earlier(
+    folder: str | Path, model: Any = None
+) -> tuple[Earlier, RunDescription, TableEncoder | None]:
     """Read a run to start from, what is known of it, and how to read its tables."""
-    estimator, about, encoder = load_run(folder)
+    estimator, about, encoder = load_run(folder, model)
     if not about.vertex_features:
         raise ConfigError(
             f"{folder}: the run was fitted without vertex features, on the identity of each "

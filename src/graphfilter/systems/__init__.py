@@ -6,6 +6,7 @@ prepared graph.
 """
 
 from graphfilter.systems.networks import Outcome, predict_networks
+from graphfilter.systems.outside import system_of
 from graphfilter.systems.pipeline import train_system
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
@@ -20,5 +21,6 @@ __all__ = [
     "find_system",
     "get_system",
     "predict_networks",
+    "system_of",
     "train_system",
 ]
