@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.pyg.test_adjacency import FakeSparseTensor
+from tests.filters.test_adjacency import FakeSparseTensor
 from torch import Tensor
 
 from graphfilter.filters.pyg import OperatorCache

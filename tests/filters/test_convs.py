@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tests.pyg.plain import plain_layer, pyg, random_edges
+from tests.filters.plain import plain_layer, pyg, random_edges
 from torch import Tensor
 
 from graphfilter import filters, pyg as gfp

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.pyg.plain import plain_layer, random_edges
+from tests.filters.plain import plain_layer, random_edges
 from torch import Tensor, nn
 
 from graphfilter import pyg as gfp

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.pyg.plain import pyg, random_edges
+from tests.filters.plain import pyg, random_edges
 from torch import Tensor, nn
 
 from graphfilter import pyg as gfp

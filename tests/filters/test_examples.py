@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.pyg.examples import appnp, cheb, gcn
-from tests.pyg.plain import pyg
+from tests.filters.examples import appnp, cheb, gcn
+from tests.filters.plain import pyg
 
 from graphfilter import pyg as gfp
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from graphfilter.data import make_csbm
 from graphfilter.models import NormedConfig, NormedNetwork
-from graphfilter.models.deep import MOMENTUM, _Layer
+from graphfilter.models.deep import MOMENTUM, _NormedLayer
 from graphfilter.operators import augmented_adjacency, to_tensor
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=0.6, seed=0)
@@ -58,7 +58,7 @@ def test_gradient_of_a_layer_is_that_of_its_equation(dropped: bool) -> None:
     )
     kept = torch.rand(7, 2, 3, generator=generator) < 0.5 if dropped else None
     assert torch.autograd.gradcheck(
-        lambda *given: _Layer.apply(*given, kept)[0], (x, gains, shifts)
+        lambda *given: _NormedLayer.apply(*given, kept)[0], (x, gains, shifts)
     )
 
 

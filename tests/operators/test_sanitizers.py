@@ -37,7 +37,7 @@ assert native_kernel.native_library() is not None, "the sanitized library cannot
 print("tests ended with", int(pytest.main(sys.argv[2:])), flush=True)
 
 import torch
-from graphfilter.data import Graph
+from graphfilter.data.graph import Graph
 from graphfilter.operators import adjacency
 
 operator = adjacency(Graph.from_edges([[0, 1], [1, 2]]))

@@ -1,13 +1,9 @@
-"""The rounds of boosting, with trees that grow in compiled code.
-
-Trees: gradient boosting on columns, with the interface of a network.
-"""
+"""Trees: gradient boosting by LightGBM, with the interface of a network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,67 +15,23 @@ from torch import Tensor
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, TREES, TreeNodes, Weight, dense, within
-from graphfilter.operators.kernels.native_boosting import Grown, TreeGrower, takes_boosting
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import check_count, check_number
+from graphfilter.util.errors import ConfigError, check_count, check_number
+from graphfilter.util.machine import compiled_threads
 from graphfilter.util.words import count
-
-
-def boost(
-    model: Any, columns: NDArray[Any], targets: NDArray[Any], weight: Weight, n_rounds: int
-) -> None:
-    """Give a model of scikit-learn's that was fitted for one round all its rounds.
-
-    Its bins, loss and start stay as they are, and its trees are those that it would have grown,
-    with the rounds of all classes in one call: between the steps of its own trees, which are ten
-    thousands, its threads wait for each other and for Python's.
-    """
-    mapper, loss = model._bin_mapper, model._loss
-    binned, n_bins = mapper.transform(columns.astype(np.float64)), mapper.n_bins_non_missing_
-    grower = TreeGrower(binned, n_bins, model.l2_regularization, model.learning_rate)
-    wanted = targets.astype(np.float64)
-    if hasattr(model, "classes_"):
-        wanted = np.searchsorted(model.classes_, targets).astype(np.float64)
-    start = np.ravel(model._baseline_prediction)
-    raw = np.repeat(start[:, None], len(wanted), axis=1)
-    gradients, hessians = (np.ones(raw.shape, dtype=np.float32) for _ in range(2))
-    # As scikit-learn's losses take them: a row per vertex, and no second axis of one output.
-    seen = [part.T if len(part) > 1 else part[0] for part in (raw, gradients, hessians)]
-    given = {"y_true": wanted, "raw_prediction": seen[0], "sample_weight": weight}
-    thresholds = np.full((len(n_bins), 256), np.inf)
-    for column, own in enumerate(mapper.bin_thresholds_):
-        thresholds[column, : len(own)] = own
-    model._predictors = []
-    for _ in range(n_rounds):
-        if loss.constant_hessian:
-            loss.gradient(**given, gradient_out=seen[1])
-        else:
-            loss.gradient_hessian(**given, gradient_out=seen[1], hessian_out=seen[2])
-        grown = grower.grow(*(torch.from_numpy(part) for part in (gradients, hessians, raw)))
-        model._predictors.append([_tree(grown, t, thresholds) for t in range(len(raw))])
-
-
-def _tree(grown: Grown, number: int, thresholds: NDArray[np.float64]) -> Any:
-    """Return a tree with the fields that scikit-learn's have."""
-    size = grown.sizes[number]
-    feature, bins, left, right, missing_left = grown.nodes[number, :size].T
-    nodes = {
-        "num_threshold": np.where(left < 0, 0.0, thresholds[feature, bins]),
-        "feature_idx": feature,
-        "left": left,
-        "right": right,
-        "missing_go_to_left": missing_left,
-        "is_leaf": left < 0,
-        "value": grown.values[number, :size],
-    }
-    return SimpleNamespace(nodes=nodes)
-
 
 # The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
 # Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two
 # once more in the order of a tree's rows.
 BOOSTED = 40
+# The share of the columns that each tree sees: half the time, and better scores on validation
+# vertices (benchmarks/trees.py).
+SHARE_OF_COLUMNS = 0.5
+# The same seed gives the same bits, whatever the number of threads.
+_FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "num_leaves": 31}
+# Bits of a node's decision_type in LightGBM's text.
+_MISSING_LEFT, _KNOWS_MISSING = 2, 8
 
 
 @dataclass(frozen=True)
@@ -119,9 +71,7 @@ class TreesConfig(ModelConfig):
 
 
 class Trees(TreeNodes[TreesConfig], config=TreesConfig):
-    """Boosted trees (scikit-learn's ``HistGradientBoosting…``), kept as plain tensors.
-
-    Where it was compiled, :func:`~graphfilter.models.trees.boost` grows the same trees.
+    """Boosted trees (LightGBM's), kept as plain tensors.
 
     Parameters
     ----------
@@ -163,102 +113,81 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     n_left_out: int = 0
 
     def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
-        columns = dense(rows)
-        empty = np.isnan(columns).all(axis=0)
-        self.n_left_out = int(empty.sum())
-        if self.n_left_out:
-            # Boosting fails on a column without values, and never asks for a constant one.
-            columns = np.where(empty, np.float32(0), columns)
+        columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
+        self.n_left_out = int(np.isnan(columns).all(axis=0).sum())
+        trees: list[dict[str, NDArray[Any]]] = []
+        outputs: list[int] = []
         if targets.ndim == 1:
-            self._take_classes(self._boosted(columns, targets, weight, seed))
+            present, numbers = np.unique(targets, return_inverse=True)
+            start = np.full(self.n_classes, NEVER)
+            start[present] = 0.0
+            if len(present) > 1:
+                # Two classes have one tree per round, for the second.
+                kinds = {"objective": "binary"}
+                if len(present) > 2:
+                    kinds = {"objective": "multiclass", "num_class": len(present)}
+                trees = self._boosted(columns, numbers, weight, seed, **kinds)
+                own = present[1:] if len(present) == 2 else present
+                outputs = np.tile(own, len(trees) // len(own)).tolist()
         else:
-            self._take_columns(
-                [self._boosted(columns, own, weight, seed) for own in targets.T], targets
-            )
+            are_labels = targets.dtype == np.bool_
+            start, scale = targets.mean(axis=0, dtype=np.float64), np.ones(targets.shape[1])
+            kind = "binary" if are_labels else "regression"
+            constant = (targets == targets[0]).all(axis=0)
+            if are_labels:
+                # Odds of a label that all training vertices have, or none: one half is added to
+                # the counts. Trees of another label bring their own start.
+                counts = targets.sum(axis=0)
+                odds = np.log(counts + 0.5) - np.log(len(targets) - counts + 0.5)
+                start = np.where(constant, odds, 0.0)
+            else:  # LightGBM reads them in single precision.
+                scale = np.where(constant, 1.0, targets.std(axis=0, dtype=np.float64))
+                targets = (targets - start) / scale
+            for column in np.flatnonzero(~constant):
+                grown = self._boosted(columns, targets[:, column], weight, seed, objective=kind)
+                for tree in grown:
+                    tree["value"] *= scale[column]
+                trees += grown
+                outputs += [column] * len(grown)
+        if not trees:  # Nothing to be told apart: one leaf that adds nothing.
+            leaf = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": False}
+            trees, outputs = [{name: np.array([v]) for name, v in (leaf | {"value": 0.0}).items()}], [0]
+        value = np.concatenate([tree.pop("value") for tree in trees])
+        self.keep(trees, value=value, outputs=np.array(outputs), start=start)
+
+    def _boosted(
+        self,
+        columns: NDArray[np.float32],
+        targets: NDArray[Any],
+        weight: Weight,
+        seed: int,
+        **kinds: Any,
+    ) -> list[dict[str, NDArray[Any]]]:
+        """Return the trees of every round, of each its nodes."""
+        try:
+            import lightgbm
+        except (ImportError, OSError) as error:
+            raise ConfigError(
+                f"boosted trees need LightGBM, which cannot be loaded ({error}). Install it with "
+                "pip install lightgbm; on macOS its OpenMP too, with brew install libomp."
+            ) from None
+        settings = _FIXED | kinds | {
+            "learning_rate": self.config.step,
+            "lambda_l2": self.config.l2,
+            "feature_fraction": SHARE_OF_COLUMNS,
+            "num_threads": compiled_threads(),
+            "seed": seed % 2**31,
+        }
+        data = lightgbm.Dataset(columns, targets, weight=weight, params=settings)
+        booster = lightgbm.train(settings, data, self.config.n_rounds)
+        # What stands between the heads of two trees; the last ends with an empty line, too.
+        return [_nodes(text) for text in booster.model_to_string().split("\nTree=")[1:]]
 
     @property
     def remark(self) -> str:
         if not self.n_left_out:
             return ""
         return f"{count(self.n_left_out, 'column')} without a value on any training vertex left out"
-
-    def _boosted(
-        self, columns: NDArray[Any], targets: NDArray[Any], weight: Weight, seed: int
-    ) -> Any:
-        """Return a fitted model of classes, a label or a number; None where all are the same."""
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        of_numbers = targets.dtype.kind == "f"
-        if targets.dtype.kind in "fb" and (targets == targets[0]).all():
-            return None
-        kind = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
-        compiled = takes_boosting()
-        model = kind(
-            max_iter=1 if compiled else self.config.n_rounds,
-            learning_rate=self.config.step,
-            l2_regularization=self.config.l2,
-            early_stopping=False,
-            random_state=seed,
-        )
-        model.fit(columns, targets, sample_weight=weight)
-        if compiled:
-            boost(model, columns, targets, weight, self.config.n_rounds)
-        return model
-
-    def _take_columns(self, models: Sequence[Any], targets: NDArray[Any]) -> None:
-        """Copy the trees of one model per label or number."""
-        if targets.dtype == np.bool_:
-            # Odds of a label that all training vertices have, or none: one half added to counts.
-            counts = targets.sum(axis=0)
-            start = np.log(counts + 0.5) - np.log(len(targets) - counts + 0.5)
-        else:
-            start = targets.mean(axis=0, dtype=np.float64)
-        nodes: list[NDArray[Any]] = []
-        outputs: list[int] = []
-        for column, model in enumerate(models):
-            if model is None:
-                continue
-            start[column] = float(np.ravel(model._baseline_prediction)[0])
-            own = [tree.nodes for trees in model._predictors for tree in trees]
-            nodes += own
-            outputs += [column] * len(own)
-        self._keep_nodes(nodes, np.array(outputs, dtype=np.int64), start)
-
-    def _take_classes(self, model: Any) -> None:
-        """Copy the trees of a fitted model of classes."""
-        present = np.asarray(model.classes_, dtype=np.int64)
-        start = np.full(self.n_classes, NEVER)
-        # Two classes have one row of trees, for the second.
-        own = present[1:] if len(present) == 2 else present
-        start[present] = 0.0
-        start[own] = np.ravel(model._baseline_prediction)
-        nodes = [tree.nodes for trees in model._predictors for tree in trees]
-        self._keep_nodes(nodes, np.tile(own, len(model._predictors)), start)
-
-    def _keep_nodes(
-        self, nodes: Sequence[NDArray[Any]], outputs: NDArray[Any], start: NDArray[np.float64]
-    ) -> None:
-        if not len(nodes):
-            # Nothing to be told apart: one leaf that adds nothing.
-            leaf = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": False}
-            tree = {name: np.array([value]) for name, value in leaf.items()}
-            self.keep([tree], value=np.zeros(1), outputs=np.zeros(1), start=start)
-            return
-        self.keep(
-            [
-                {
-                    "threshold": tree["num_threshold"],
-                    "feature": tree["feature_idx"],
-                    "left": np.where(tree["is_leaf"], -1, tree["left"].astype(np.int64)),
-                    "right": np.where(tree["is_leaf"], -1, tree["right"].astype(np.int64)),
-                    "missing_left": tree["missing_go_to_left"].astype(bool),
-                }
-                for tree in nodes
-            ],
-            value=np.concatenate([np.where(tree["is_leaf"], tree["value"], 0.0) for tree in nodes]),
-            outputs=outputs,
-            start=start,
-        )
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         return (
@@ -274,3 +203,28 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         ones = (np.ones(len(outputs)), (np.arange(len(outputs)), outputs))
         one_hot = sp.csr_array(ones, (len(outputs), self.n_classes))
         return self.start.cpu().numpy() + self.value.cpu().numpy()[leaves] @ one_hot
+
+
+def _nodes(text: str) -> dict[str, NDArray[Any]]:
+    """Return the nodes of a tree that LightGBM wrote, its leaves after the others.
+
+    A leaf is numbered ``~number`` there.
+    """
+    lines = dict(line.split("=", 1) for line in text.split("\n\n")[0].splitlines() if "=" in line)
+
+    def numbers(name: str, dtype: type) -> NDArray[Any]:
+        return np.array(lines[name].split(), dtype=dtype)
+
+    values, threshold = numbers("leaf_value", float), numbers("threshold", float)
+    kind, n_inner = numbers("decision_type", int), len(threshold)
+    # Where no value was missing in training, a missing one counts as 0.
+    missing_left = np.where(kind & _KNOWS_MISSING, kind & _MISSING_LEFT, threshold >= 0).astype(bool)
+    made = {"threshold": threshold, "feature": numbers("split_feature", int)}
+    made |= {"missing_left": missing_left}
+    for side in ("left", "right"):
+        child = numbers(f"{side}_child", int)
+        made[side] = np.where(child < 0, n_inner + ~child, child)
+    ends = {"threshold": 0.0, "feature": 0, "missing_left": False, "left": -1, "right": -1}
+    n_leaves = len(values)
+    joined = {k: np.append(made[k], np.full(n_leaves, end)) for k, end in ends.items()}
+    return joined | {"value": np.append(np.zeros(n_inner), values)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from tests.pyg.examples.common import fit, small_data
+from tests.filters.examples.common import fit, small_data
 from torch import Tensor, nn
 from torch.nn import functional
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tests.pyg.examples.common import fit, small_data
+from tests.filters.examples.common import fit, small_data
 from torch import nn
 
 from graphfilter.pyg import ChebyshevFilterConv
