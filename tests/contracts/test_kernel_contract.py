@@ -20,13 +20,11 @@ from torch import Tensor
 from graphfilter.data.graph import Graph
 from graphfilter.data.makers import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
-from graphfilter.operators import Operator, make_operator
-from graphfilter.operators.kernels import choice, native_kernel
-from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators import Operator, kernels as choice, make_operator
+from graphfilter.operators.kernels import make_kernel, native_kernel
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, block_width, native_library
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step
-from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, TorchKernel
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.systems import Prepared
@@ -46,7 +44,7 @@ def make_triton(matrix: FactoredMatrix, dtype: torch.dtype) -> ProductKernel:
     return TritonKernel(matrix.to(WHERE), dtype)
 
 
-KERNELS = [
+CASES = [
     pytest.param(TorchKernel, torch.float64, 1e-12, id="torch-float64"),
     pytest.param(TorchKernel, torch.float32, 1e-5, id="torch-float32"),
     pytest.param(NativeKernel, torch.float32, 1e-5, id="native-float32", marks=NOT_BUILT),
@@ -55,7 +53,7 @@ KERNELS = [
     pytest.param(make_triton, torch.float32, 1e-5, id="triton-float32", marks=MISSING),
     pytest.param(make_triton, torch.bfloat16, 2e-2, id="triton-bfloat16", marks=MISSING),
 ]
-kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), KERNELS)
+kernels = pytest.mark.parametrize(("make", "dtype", "tolerance"), CASES)
 
 
 # Small: without a GPU the Triton programs are interpreted, one per row, which takes its time.

@@ -6,17 +6,14 @@ import ctypes
 import sys
 from functools import cache
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.models.deep import residual_layers
-from graphfilter.models.layers import Linear, linear_side_by_side
-from graphfilter.operators import SparseFeatures, adjacency
+from graphfilter.operators import adjacency
 from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels.native_kernel import (
     LEVELS,
@@ -24,7 +21,6 @@ from graphfilter.operators.kernels.native_kernel import (
     choose_level,
     native_library,
 )
-from graphfilter.operators.kernels.native_loss import CompiledLoss
 
 pytestmark = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
 N, CPU = 34, torch.device("cpu")
@@ -35,7 +31,7 @@ def library_of(level: int) -> ctypes.CDLL:
     """The library at a level; skip where this processor, or what was built, does not have it."""
     library = ctypes.CDLL(str(LIBRARY))
     ending = LEVELS[level]
-    if level > library.graphfilter_level() or not hasattr(library, f"graphfilter_head{ending}"):
+    if level > library.graphfilter_level() or not hasattr(library, f"graphfilter_residual{ending}"):
         pytest.skip("this processor or this compiler has no such level")
     choose_level(library, level)
     return library
@@ -58,18 +54,6 @@ def walk(dtype: torch.dtype, width: int) -> list[Tensor]:
     return [out.detach(), *torch.autograd.grad(out.pow(2).sum(), [x, *network.parameters()])]
 
 
-def layers(n_out: int) -> list[Tensor]:
-    x = SparseFeatures(sp.random_array((N, 30), density=0.2, rng=0, dtype=np.float32).tocsr())
-    one, two = [Linear(30, 48, seeded(1))], [Linear(48, n_out, seeded(2))]
-    hidden = linear_side_by_side(one, x, 0.5, [seeded(3)], relu=True)
-    logits = linear_side_by_side(two, hidden, 0.5, [seeded(4)])
-    loss = CompiledLoss(torch.arange(N), torch.arange(N) % n_out, torch.ones(1, N, 1))
-    sums, given = loss.sums(logits.detach(), torch.ones(1))
-    assert given is not None
-    parameters = [p for layer in (*one, *two) for p in (layer.weight, layer.bias)]
-    return [logits.detach(), sums, given, *torch.autograd.grad(logits, parameters, given)]
-
-
 def residual(width: int) -> list[Tensor]:
     given = numbers(N, 1, width), numbers(2, 1, 2 * width, width, seed=1) / 8, numbers(2, 1, width)
     for tensor in given:
@@ -83,8 +67,6 @@ PASSES = {
     "a walk": lambda: walk(torch.float32, 112),
     "a walk, padded": lambda: walk(torch.float32, 7),
     "a walk in half precision": lambda: walk(torch.bfloat16, 40),
-    "layers": lambda: layers(3),
-    "layers of many outputs": lambda: layers(15),
     "residual layers": lambda: residual(16),
     "wide residual layers": lambda: residual(80),
 }

@@ -12,7 +12,7 @@ from torch import Tensor
 from graphfilter import operators
 from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator
-from graphfilter.operators.directed import DirectedOperator
+from graphfilter.operators.operator import DirectedOperator
 from graphfilter.pyg import prepare_operator
 from graphfilter.util.errors import ConfigError, GraphError
 

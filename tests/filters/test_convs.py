@@ -10,7 +10,7 @@ from tests.filters.plain import plain_layer, pyg, random_edges
 from torch import Tensor
 
 from graphfilter import filters, pyg as gfp
-from graphfilter.operators.directed import DirectedOperator
+from graphfilter.operators.operator import DirectedOperator
 from graphfilter.util.errors import ConfigError, GraphError
 
 N = 40

@@ -11,7 +11,7 @@ from tests.filters.plain import plain_layer, random_edges
 from torch import Tensor, nn
 
 from graphfilter import pyg as gfp
-from graphfilter.operators.directed import DirectedOperator
+from graphfilter.operators.operator import DirectedOperator
 from graphfilter.util.errors import GraphError
 
 pytestmark = [

@@ -11,7 +11,7 @@ from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.filters import StackedFilter, StackedFilterConfig
 from graphfilter.models import ChannelNetwork, ChannelNetworkConfig, FilterNetwork
 from graphfilter.operators import Operator, co_citation, coupling, make_operator
-from graphfilter.operators.channels import Channels, channel_names
+from graphfilter.operators.kinds import Channels, channel_names
 from graphfilter.splits import Split
 from graphfilter.util.errors import ConfigError, GraphError
 

@@ -1,4 +1,4 @@
-"""Trees, forest and kernel machine of numbers and of several labels, against scikit-learn's."""
+"""Trees, forest and kernel machine of numbers and of several labels, and what they learn."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import expit
-from sklearn.ensemble import (
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.kernel_ridge import KernelRidge
 
 from graphfilter.models import Fitted, Forest, ForestConfig, KernelMachine, Trees, TreesConfig
@@ -26,26 +22,21 @@ def said(model: Fitted) -> np.ndarray:
     return model(None, torch.from_numpy(X)).double().numpy()  # pyright: ignore[reportArgumentType]
 
 
-def boosted(kind: type, target: np.ndarray):
-    options = {"max_iter": 20, "l2_regularization": 1.0, "early_stopping": False}
-    return kind(**options, random_state=3).fit(X, target)
-
-
-def test_trees_answer_numbers_as_scikit_learn_does() -> None:
+@pytest.mark.parametrize("shift", [0.0, 1e9])
+def test_trees_learn_numbers_of_any_size(shift: float) -> None:
+    """LightGBM reads them in single precision, in which large ones would all be the same."""
     trees = Trees(4, 2, TreesConfig(n_rounds=20))
-    trees.fit(X, NUMBERS, seed=3)
-    for column in range(2):
-        expected = boosted(HistGradientBoostingRegressor, NUMBERS[:, column]).predict(X)
-        np.testing.assert_allclose(said(trees)[:, column], expected, rtol=1e-5, atol=1e-6)
+    trees.fit(X, shift + NUMBERS, seed=3)
+    np.testing.assert_allclose(trees.start, (shift + NUMBERS).mean(axis=0), rtol=1e-12)
+    trees.start -= shift  # What a model answers is in single precision, too.
+    assert (np.square(said(trees) - NUMBERS).mean(axis=0) < 0.5 * NUMBERS.var(axis=0)).all()
 
 
-def test_trees_answer_labels_as_scikit_learn_does() -> None:
+def test_trees_learn_labels() -> None:
     trees = Trees(4, 2, TreesConfig(n_rounds=20))
     trees.fit(X, LABELS, seed=3)
-    for column in range(2):
-        model = boosted(HistGradientBoostingClassifier, LABELS[:, column])
-        expected = model.predict_proba(X)[:, 1]
-        np.testing.assert_allclose(expit(said(trees)[:, column]), expected, atol=1e-5)
+    assert ((said(trees) > 0) == LABELS).mean() > 0.9
+    assert np.abs(expit(said(trees)).mean(axis=0) - LABELS.mean(axis=0)).max() < 0.02
 
 
 def test_trees_answer_a_constant_number_and_a_label_that_all_have() -> None:

@@ -11,7 +11,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.data.makers import make_csbm
 from graphfilter.models import HopNetwork, HopNetworkConfig, Linear, hops as hop_network
 from graphfilter.operators import augmented_adjacency, laplacian, to_tensor
-from graphfilter.operators.powers import stack_powers
+from graphfilter.operators.polynomial import stack_powers
 from graphfilter.util.errors import ConfigError
 
 

@@ -1,14 +1,18 @@
+"""Boosted trees: LightGBM's answers, from plain tensors."""
+
 from __future__ import annotations
 
+import sys
+
+import lightgbm
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from graphfilter.data import make_csbm
 from graphfilter.models import Trees, TreesConfig
 from graphfilter.operators import adjacency
-from graphfilter.util.errors import ModelFileError
+from graphfilter.util.errors import ConfigError, ModelFileError
 
 OPERATOR = adjacency(make_csbm(30, mean_degree=4, n_features=2))
 
@@ -26,13 +30,33 @@ def fitted(n_classes: int, *, gaps: bool = False) -> tuple[Trees, np.ndarray, np
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_trees_predict_as_scikit_learn_does(n_classes: int, gaps: bool) -> None:
-    trees, x, labels = fitted(n_classes, gaps=gaps)
-    model = HistGradientBoostingClassifier(
-        max_iter=20, l2_regularization=1.0, early_stopping=False, random_state=0
-    ).fit(x, labels)
+def test_trees_answer_as_lightgbm_does(
+    n_classes: int, gaps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For rows with missing values in any column, too."""
+    boosters, train = [], lightgbm.train
+    monkeypatch.setattr(lightgbm, "train", lambda *a: boosters.append(train(*a)) or boosters[-1])
+    trees, x, _ = fitted(n_classes, gaps=gaps)
+    x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan
     found = trees(OPERATOR, torch.from_numpy(x)).double().softmax(1).numpy()
-    np.testing.assert_allclose(found, model.predict_proba(x), atol=1e-6)
+    expected = boosters[0].predict(x)
+    expected = np.column_stack([1 - expected, expected]) if n_classes == 2 else expected
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_trees_have_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = []
+    for threads in (1, 3):
+        monkeypatch.setattr("graphfilter.models.trees.compiled_threads", lambda n=threads: n)
+        states.append(fitted(3, gaps=True)[0].state_dict())
+    for one, other in zip(*(state.values() for state in states), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_trees_without_lightgbm_say_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(ConfigError, match="pip install lightgbm"):
+        fitted(2)
 
 
 def test_trees_are_stored_as_tensors() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator, co_citation, coupling, make_operator
-from graphfilter.operators.kernels.gram_kernel import GramKernel, GramMatrix
+from graphfilter.operators.kernels.product_kernel import GramKernel, GramMatrix
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.util.errors import GraphError
 

@@ -79,8 +79,6 @@ def done(sanitized: tuple[Path, dict[str, str]]) -> subprocess.CompletedProcess[
         str(TESTS / "contracts" / "test_kernel_contract.py"),
         str(TESTS / "contracts" / "test_layer_contract.py"),
         str(TESTS / "contracts" / "test_residual_contract.py"),
-        str(TESTS / "contracts" / "test_tree_contract.py"),
-        str(TESTS / "contracts" / "test_boosting_contract.py"),
         str(TESTS / "operators" / "test_damaged_structures.py"),
     ]  # fmt: skip
     return subprocess.run(

@@ -16,7 +16,7 @@ from graphfilter.data import make_karate
 from graphfilter.operators import adjacency
 from graphfilter.operators.kernels import native_kernel
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
-from graphfilter.operators.kernels.torch_kernel import TorchKernel
+from graphfilter.operators.kernels.product_kernel import TorchKernel
 from graphfilter.operators.polynomial import Basis
 
 ROOT = Path(__file__).resolve().parents[2]

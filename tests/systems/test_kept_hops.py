@@ -21,7 +21,7 @@ import graphfilter as gf
 from graphfilter.large import hops as powers
 from graphfilter.models import hops as hop_network
 from graphfilter.operators import augmented_adjacency
-from graphfilter.operators.powers import stack_powers
+from graphfilter.operators.polynomial import stack_powers
 from graphfilter.systems import Prepared, get_system, prepared as hops, train_system
 from graphfilter.systems.costs import estimate_cost
 from graphfilter.training import MULTILABEL, REGRESSION, Task

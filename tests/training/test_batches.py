@@ -13,7 +13,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.data.makers import make_csbm
 from graphfilter.models import HopNetworkConfig
 from graphfilter.operators import augmented_adjacency, to_tensor
-from graphfilter.operators.powers import stack_powers
+from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
 from graphfilter.training.run import Batches

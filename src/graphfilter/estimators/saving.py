@@ -26,7 +26,7 @@ from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
 from graphfilter.models.views import SCALINGS, VIEWS, FeatureScaler
 from graphfilter.operators import OPERATORS
-from graphfilter.operators.channels import without_edges
+from graphfilter.operators.kinds import without_edges
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import System
 from graphfilter.systems.committee import Committee

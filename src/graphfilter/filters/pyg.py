@@ -36,10 +36,9 @@ from graphfilter.filters.pagerank import ExactPageRankFilter, PageRankFilter
 from graphfilter.filters.power import PowerFilter
 from graphfilter.filters.stacked import StackedFilter
 from graphfilter.operators import Operator
-from graphfilter.operators.directed import DirectedOperator
-from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels import make_kernel
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
-from graphfilter.operators.operator import NORMALISED
+from graphfilter.operators.operator import NORMALISED, DirectedOperator
 from graphfilter.operators.polynomial import Basis
 from graphfilter.spectral import Diagnosis, diagnose as diagnose_graph
 from graphfilter.spectral.diagnosis import known_frequency

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import mul
 from typing import Any, Literal, Self
 
 import torch
@@ -114,11 +112,8 @@ class StackedFilter(Filter, config=StackedFilterConfig):
 
     @classmethod
     def weights_side_by_side(cls, filters: Sequence[Any]) -> Tensor:
-        scalars = [f.alpha for f in filters] + [f.beta for f in filters]
-        if scalars[0].device.type == "cpu":
-            return _CoefficientsOnCPU.apply(*scalars)
-        half = len(filters)
-        alpha, beta = torch.stack(scalars[:half]), torch.stack(scalars[half:])
+        alpha = torch.stack([f.alpha for f in filters])
+        beta = torch.stack([f.beta for f in filters])
         return _Coefficients.apply(alpha.double(), beta.double()).T
 
     def forward(self, operator: Operator, x: Tensor, dropout: Dropout | None = None) -> Tensor:
@@ -157,38 +152,3 @@ class _Coefficients(torch.autograd.Function):
         rest = (between * (grad * starts)[:, None, 1:]).sum(2)
         grad_alpha = (tails[:, :-1] * rest).flip(1)
         return grad_alpha, (grad * tails)[:, :-1].flip(1)
-
-
-class _CoefficientsOnCPU(torch.autograd.Function):
-    """The same of R of α and then R of β, (K,) each, which give (K + 1, R).
-
-    By Python's own numbers: for so few, every operation of torch takes longer than all of these.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, *scalars: Tensor) -> Tensor:
-        half = len(scalars) // 2
-        ctx.dtype, columns = scalars[0].dtype, []
-        ctx.pairs = [
-            (a.tolist(), b.tolist()) for a, b in zip(scalars[:half], scalars[half:], strict=True)
-        ]
-        for alpha, beta in ctx.pairs:
-            tails = list(accumulate(reversed(alpha), mul, initial=1.0))
-            columns.append([*map(mul, tails, [*reversed(beta), 1.0])])
-        return torch.tensor(columns, dtype=torch.float64, device="cpu").T
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        of_alpha, of_beta = [], []
-        for (alpha, beta), own in zip(ctx.pairs, grad.T.tolist(), strict=True):
-            # H_l is α_l P H_(l-1) + β_l H_0: `rest` is the gradient at α_l H_(l-1), from the first.
-            rest, made = own[-1], []
-            tails = list(accumulate(reversed(alpha), mul, initial=1.0))[::-1]
-            for layer in range(len(alpha)):
-                made.append(tails[layer + 1] * rest)
-                rest = alpha[layer] * rest + own[-2 - layer] * beta[layer]
-            of_alpha.append(made)
-            of_beta.append([*map(mul, own[-2::-1], tails[1:])])
-        rows = (*of_alpha, *of_beta)
-        return tuple(torch.tensor(row, dtype=ctx.dtype, device="cpu") for row in rows)

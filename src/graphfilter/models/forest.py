@@ -24,7 +24,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, ModelConfig, SizedNetwork, Sizes, Working
 from graphfilter.models.layers import Draws, Input, too_many_to_compare
 from graphfilter.operators import Operator
-from graphfilter.operators.kernels.native_trees import takes_trees, tree_leaves
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError, check_count
 from graphfilter.util.machine import thread_limit
@@ -119,7 +118,7 @@ TREES = {"roots": torch.int64, **_NODES}
 
 
 class TreeNodes(Fitted[ConfigT]):
-    """Trees that scikit-learn fitted, kept as tensors, which cannot run code.
+    """Trees that a library fitted, kept as tensors, which cannot run code.
 
     A tree asks one question per node, *column ≤ threshold?*; a missing value goes the way that it
     went in training.
@@ -210,26 +209,23 @@ def within(index: Tensor, end: int) -> bool:
 
 
 def _leaves(trees: Mapping[str, Tensor], columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Send rows down all trees: compiled, or one level of all per step; at a leaf they stay."""
-    given = torch.from_numpy(np.ascontiguousarray(columns))
-    if takes_trees(given):
-        return tree_leaves(trees, given).numpy()
+    """Send rows down all trees, one level of all per step; at a leaf they stay."""
     nodes = {name: tensor.numpy() for name, tensor in trees.items()}
     n_trees, (n_rows, width) = len(nodes["roots"]), columns.shape
-    node = np.tile(nodes["roots"].astype(np.int64), n_rows)
+    children = np.stack([nodes["right"], nodes["left"]], axis=1).ravel()
+    node = np.tile(nodes["roots"], n_rows)
     moving = np.arange(len(node))
-    first, cells = moving // n_trees * width, columns.ravel()
+    here, first, cells = node, moving // n_trees * width, columns.ravel()
     has_gaps = bool(np.isnan(columns).any())
     while len(moving):
-        here = node[moving]
         cell = cells[first + nodes["feature"][here]]
         smaller = cell <= nodes["threshold"][here]
         if has_gaps:
             smaller |= np.isnan(cell) & nodes["missing_left"][here]
-        following = np.where(smaller, nodes["left"][here], nodes["right"][here])
+        following = children[2 * here + smaller]
         moved = following != here
-        moving, first = moving[moved], first[moved]
-        node[moving] = following[moved]
+        moving, first, here = moving[moved], first[moved], following[moved]
+        node[moving] = here
     return node.reshape(n_rows, n_trees)
 
 

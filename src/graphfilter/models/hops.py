@@ -32,7 +32,7 @@ from graphfilter.models.layers import (
     linear_side_by_side,
 )
 from graphfilter.operators import Operator
-from graphfilter.operators.powers import COLUMNS, stack_powers
+from graphfilter.operators.polynomial import COLUMNS, stack_powers
 from graphfilter.util.machine import blocks
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from graphfilter.data.graph import Graph
 from graphfilter.operators import SparseFeatures
 from graphfilter.operators.dropout import Drawn, draw
-from graphfilter.operators.kernels.native_layers import head, head_gradient, takes_head
 from graphfilter.util.machine import blocks
 
 
@@ -132,9 +131,12 @@ def linear_side_by_side(
     weights: list[Tensor] = [layer.weight for layer in layers]
     biases: list[Tensor] = [layer.bias for layer in layers]
     if not isinstance(x, Tensor):
-        drawn = draw(x.drawn_shape, dropout, generators, x.device)
-        return x.encode(weights, biases, drawn, relu=relu)
-    if x.ndim == 3:
+        # One number per stored entry, and its own entries for each layer.
+        drawn = draw(x.values.shape, dropout, generators, x.device)
+        values = None if drawn is None else x.values * drawn.masks(x.values.dtype)
+        columns = x.project(weights[0] if len(weights) == 1 else torch.cat(weights, 1), values)
+        made = columns.view(x.shape[0], len(layers), -1) + torch.stack(biases)
+    elif x.ndim == 3:
         made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))
     elif dropout > 0:
         pairs = zip(weights, generators, strict=True)
@@ -143,36 +145,17 @@ def linear_side_by_side(
     else:
         columns = (x @ torch.cat(weights, dim=1)).view(x.shape[0], len(layers), -1)
         made = columns + torch.stack(biases)
-    return torch.relu(made) if relu else made
+    return made.relu_() if relu else made
 
 
 def apply_heads(layers: Sequence[Linear | Weights], x: Tensor, drawn: Drawn | None) -> Tensor:
     """Apply R layers, each to columns of its own (n, R, n_in), with the dropout drawn for them."""
     weights: list[Tensor] = [layer.weight for layer in layers]
     biases: list[Tensor] = [layer.bias for layer in layers]
-    if takes_head(x, weights):
-        return _Head.apply(x.contiguous(), drawn, *weights, *biases)
-    dropped = x if drawn is None else x * drawn.masks(x.dtype).transpose(0, 1)
-    return matmul_side_by_side(dropped, torch.stack(weights)) + torch.stack(biases)
-
-
-class _Head(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, drawn: Drawn | None, *layers: Tensor) -> Tensor:
-        half = len(layers) // 2
-        weights, biases = (
-            [t.contiguous() for t in part] for part in (layers[:half], layers[half:])
-        )
-        ctx.save_for_backward(x, *weights)
-        ctx.drawn = drawn
-        return head(x, weights, biases, drawn)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        x, *weights = ctx.saved_tensors
-        of_x, of_weights, of_biases = head_gradient(grad.contiguous(), x, weights, ctx.drawn)
-        return of_x, None, *of_weights, *of_biases
+    stacked = torch.stack(weights)
+    if drawn is not None:  # What is kept is scaled up with the weights, which are fewer.
+        x, stacked = x * drawn.kept().transpose(0, 1), stacked * drawn.scale
+    return matmul_side_by_side(x, stacked) + torch.stack(biases)
 
 
 def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:

@@ -30,6 +30,7 @@ BOOSTED = 40
 SHARE_OF_COLUMNS = 0.5
 # The same seed gives the same bits, whatever the number of threads.
 _FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "num_leaves": 31}
+_LEAF = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": 0, "value": 0.0}
 # Bits of a node's decision_type in LightGBM's text.
 _MISSING_LEFT, _KNOWS_MISSING = 2, 8
 
@@ -150,8 +151,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 trees += grown
                 outputs += [column] * len(grown)
         if not trees:  # Nothing to be told apart: one leaf that adds nothing.
-            leaf = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": False}
-            trees, outputs = [{name: np.array([v]) for name, v in (leaf | {"value": 0.0}).items()}], [0]
+            trees, outputs = [{name: np.array([end]) for name, end in _LEAF.items()}], [0]
         value = np.concatenate([tree.pop("value") for tree in trees])
         self.keep(trees, value=value, outputs=np.array(outputs), start=start)
 
@@ -171,13 +171,17 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 f"boosted trees need LightGBM, which cannot be loaded ({error}). Install it with "
                 "pip install lightgbm; on macOS its OpenMP too, with brew install libomp."
             ) from None
-        settings = _FIXED | kinds | {
-            "learning_rate": self.config.step,
-            "lambda_l2": self.config.l2,
-            "feature_fraction": SHARE_OF_COLUMNS,
-            "num_threads": compiled_threads(),
-            "seed": seed % 2**31,
-        }
+        settings = (
+            _FIXED
+            | kinds
+            | {
+                "learning_rate": self.config.step,
+                "lambda_l2": self.config.l2,
+                "feature_fraction": SHARE_OF_COLUMNS,
+                "num_threads": compiled_threads(),
+                "seed": seed % 2**31,
+            }
+        )
         data = lightgbm.Dataset(columns, targets, weight=weight, params=settings)
         booster = lightgbm.train(settings, data, self.config.n_rounds)
         # What stands between the heads of two trees; the last ends with an empty line, too.
@@ -218,13 +222,11 @@ def _nodes(text: str) -> dict[str, NDArray[Any]]:
     values, threshold = numbers("leaf_value", float), numbers("threshold", float)
     kind, n_inner = numbers("decision_type", int), len(threshold)
     # Where no value was missing in training, a missing one counts as 0.
-    missing_left = np.where(kind & _KNOWS_MISSING, kind & _MISSING_LEFT, threshold >= 0).astype(bool)
-    made = {"threshold": threshold, "feature": numbers("split_feature", int)}
-    made |= {"missing_left": missing_left}
+    left = np.where(kind & _KNOWS_MISSING, kind & _MISSING_LEFT, threshold >= 0)
+    made = {"threshold": threshold, "feature": numbers("split_feature", int), "missing_left": left}
     for side in ("left", "right"):
         child = numbers(f"{side}_child", int)
         made[side] = np.where(child < 0, n_inner + ~child, child)
-    ends = {"threshold": 0.0, "feature": 0, "missing_left": False, "left": -1, "right": -1}
-    n_leaves = len(values)
-    joined = {k: np.append(made[k], np.full(n_leaves, end)) for k, end in ends.items()}
-    return joined | {"value": np.append(np.zeros(n_inner), values)}
+    made["value"] = np.zeros(n_inner)
+    leaves = {name: np.full(len(values), end) for name, end in _LEAF.items()} | {"value": values}
+    return {name: np.append(made[name], leaves[name]) for name in _LEAF}

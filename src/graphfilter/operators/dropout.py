@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphfilter.operators.kernels.native_draws import draw_words
-
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -70,5 +68,5 @@ def draw(
     n_words = (math.prod(shape) + 3) // 4
     words = torch.empty(len(generators), n_words, dtype=torch.int64, device=device)
     for row, generator in zip(words, generators, strict=True):
-        draw_words(row, generator)
+        row.random_(-(2**63), None, generator=generator)
     return Drawn(words, tuple(shape), kept - 2**15, 2**16 / kept if kept else 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,9 @@ import torch
 from torch import Tensor
 
 from graphfilter.data.attributes import check_sparse
-from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels import make_kernel
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
-from graphfilter.operators.kernels.gram_kernel import GramMatrix
-from graphfilter.operators.kernels.product_kernel import ProductKernel
+from graphfilter.operators.kernels.product_kernel import GramMatrix, ProductKernel
 from graphfilter.util.errors import GraphError, check_name
 
 # How far a matrix may be from symmetric, relative to its largest entry: the rounding of float32.
@@ -256,3 +256,47 @@ def _checked_matrix(matrix: Any) -> FactoredMatrix:
             f"{difference.max():g}. Average the two: (matrix + matrix.T) / 2."
         )
     return taken
+
+
+class DirectedOperator(Operator):
+    """An operator that is not symmetric: ``operator @ x``, with gradients by its transpose.
+
+    For layers that take directed edges, such as those of sampled neighbourhoods. Polynomials of it
+    have the same exact gradients in the same memory; a response over frequencies they have not,
+    because its eigenvalues are complex.
+
+    Parameters
+    ----------
+    matrix, mirror : FactoredMatrix
+        The matrix and its transpose.
+    interval, kind, device, dtype
+        See :class:`Operator`; the interval bounds the absolute value of the eigenvalues.
+    """
+
+    def __init__(
+        self,
+        matrix: FactoredMatrix,
+        mirror: FactoredMatrix,
+        interval: tuple[float, float],
+        kind: str,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__(matrix, interval, kind, device=device, dtype=dtype)
+        self.mirror: ProductKernel = make_kernel(
+            mirror if device is None else mirror.to(device), dtype
+        )
+
+    @property
+    def transposed(self) -> DirectedOperator:
+        """The operator that multiplies gradients."""
+        made = copy.copy(self)
+        made.kernel, made.mirror = self.mirror, self.kernel
+        return made
+
+    def _moved(self, device: torch.device, dtype: torch.dtype) -> DirectedOperator:
+        return DirectedOperator(
+            self.kernel.matrix, self.mirror.matrix, self.interval, self.kind, device=device,
+            dtype=dtype,
+        )  # fmt: skip

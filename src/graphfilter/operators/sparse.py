@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,23 +11,14 @@ import torch
 from torch import Tensor
 
 from graphfilter.data.attributes import check_sparse
-from graphfilter.operators.dropout import Drawn
-from graphfilter.operators.kernels.choice import make_kernel
+from graphfilter.operators.kernels import make_kernel
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, as_shared, made_to_be_kept
-from graphfilter.operators.kernels.native_layers import (
-    Kept,
-    compiles,
-    encode,
-    encode_gradient,
-    takes_encoder,
-)
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 
-# Above this share of non-zeros a dense product is faster than a sparse one: in general, and than
-# the compiled one, which leaves out what dropout drops.
-DENSE_ABOVE, DENSE_ABOVE_COMPILED = 0.3, 0.5
+# Above this share of non-zeros a dense product is faster than a sparse one.
+DENSE_ABOVE = 0.3
 
 
 class SparseFeatures:
@@ -43,8 +33,6 @@ class SparseFeatures:
         Finite; copied.
     device, dtype
         Where it multiplies, and what the weights are stored in.
-    draw_zeros : bool
-        Whether dropout draws a number for every cell, as for a dense X, or per stored entry.
 
     Examples
     --------
@@ -63,11 +51,9 @@ class SparseFeatures:
         *,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
-        draw_zeros: bool = False,
     ) -> None:
         check_sparse(matrix, "the features")
         self.shape: tuple[int, int] = matrix.shape
-        self._draw_zeros = draw_zeros
         self._parted: dict[int, tuple[SparseFeatures, SparseFeatures]] = {}
         taken = FactoredMatrix.from_scipy(sp.csr_array(matrix), dtype=dtype)
         self.kernel = make_kernel(taken.to(device), dtype)
@@ -92,12 +78,7 @@ class SparseFeatures:
         return self._parted[n_last]
 
     def _like(self, matrix: sp.csc_array) -> SparseFeatures:
-        return SparseFeatures(
-            sp.csr_array(matrix),
-            device=self.device,
-            dtype=self.kernel.dtype,
-            draw_zeros=self._draw_zeros,
-        )
+        return SparseFeatures(sp.csr_array(matrix), device=self.device, dtype=self.kernel.dtype)
 
     @property
     def values(self) -> Tensor:
@@ -123,20 +104,6 @@ class SparseFeatures:
     def device(self) -> torch.device:
         return self.values.device
 
-    @property
-    def drawn_shape(self) -> tuple[int, ...]:
-        """The shape of what dropout draws: one number per stored entry, or per cell."""
-        return self.shape if self._draw_zeros else tuple(self.values.shape)
-
-    def dropped(self, drawn: Drawn) -> Tensor:
-        """Return the stored entries after dropout, one row per run."""
-        masks = drawn.masks(self.values.dtype).flatten(1)
-        if self._draw_zeros:
-            offsets, columns, _ = self.tensors()
-            rows = torch.repeat_interleave(offsets.diff())
-            masks = masks[:, rows * self.shape[1] + columns]
-        return self.values * masks
-
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
         """Return X W, differentiable in W.
 
@@ -147,31 +114,6 @@ class SparseFeatures:
             Replace the stored entries: row i for the i-th of g equal groups of columns.
         """
         return _Projection.apply(weight, self, values)
-
-    def encode(
-        self,
-        weights: Sequence[Tensor],
-        biases: Sequence[Tensor],
-        drawn: Drawn | None = None,
-        *,
-        relu: bool = False,
-    ) -> Tensor:
-        """Return X W + b for each of R layers, with dropout on X and, where asked for, relu.
-
-        Where it was compiled, all in one pass that touches only what dropout keeps.
-
-        Shapes
-        ------
-        weights : R of (d, h);  biases : R of (h,);  output : (n, R, h)
-        """
-        if takes_encoder(self.kernel, weights):
-            made = [each.contiguous() for each in (*weights, *biases)]
-            return _Encoder.apply(self, drawn, relu, *made)
-        values = None if drawn is None else self.dropped(drawn)
-        joined = weights[0] if len(weights) == 1 else torch.cat([*weights], dim=1)
-        columns = self.project(joined, values).view(self.shape[0], len(weights), -1)
-        columns = columns + torch.stack([*biases])
-        return torch.relu(columns) if relu else columns
 
     def product(self, weight: Tensor, values: Tensor | None, *, transposed: bool) -> Tensor:
         """Return X W or XᵀW, outside autograd."""
@@ -203,26 +145,6 @@ class _Projection(torch.autograd.Function):
         return ctx.x.product(grad, ctx.values, transposed=True), None, None
 
 
-class _Encoder(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, x: SparseFeatures, drawn: Drawn | None, relu: bool, *layers: Tensor
-    ) -> Tensor:
-        half = len(layers) // 2
-        ctx.relu, ctx.n_rows = relu, x.shape[1]
-        out, ctx.made = encode(x.kernel, layers[:half], layers[half:], drawn, relu=relu)
-        ctx.save_for_backward(out)
-        return out
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (out,) = ctx.saved_tensors
-        made: list[Kept] = ctx.made
-        weights, biases = encode_gradient(made, grad.contiguous(), out, ctx.n_rows, relu=ctx.relu)
-        return None, None, None, *weights, *biases
-
-
 def to_tensor(
     features: Features,
     *,
@@ -244,12 +166,8 @@ def to_tensor(
     """
     if sp.issparse(features):
         n_cells = features.shape[0] * features.shape[1]
-        compiled = compiles(torch.device(device), dtype)
-        if features.nnz <= (DENSE_ABOVE_COMPILED if compiled else DENSE_ABOVE) * n_cells:
-            # Which draws a network takes must not depend on what was compiled.
-            dense = features.nnz > DENSE_ABOVE * n_cells
-            csr = sp.csr_array(features)
-            return SparseFeatures(csr, device=device, dtype=dtype, draw_zeros=dense)
+        if features.nnz <= DENSE_ABOVE * n_cells:
+            return SparseFeatures(sp.csr_array(features), device=device, dtype=dtype)
         features = features.toarray()
     if share:
         return as_shared(np.ascontiguousarray(features)).to(device=device, dtype=dtype)

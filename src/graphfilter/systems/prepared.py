@@ -41,9 +41,9 @@ from graphfilter.models.views import (
     fix_view,
 )
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
-from graphfilter.operators.kernels.choice import prepare_kernels
+from graphfilter.operators.kernels import prepare_kernels
 from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
-from graphfilter.operators.powers import COLUMNS, stack_powers, walk_powers
+from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
 from graphfilter.splits import Split
 from graphfilter.tables.columns import Features
 from graphfilter.training import CLASSIFICATION, TargetScale, Task

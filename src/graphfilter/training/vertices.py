@@ -1,49 +1,13 @@
-"""The mean loss of a classification, and its scores, in one pass over the vertices on a CPU.
-
-The vertices that losses and scores of an epoch are taken over.
-"""
+"""The vertices that losses and scores of an epoch are taken over."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphfilter.operators.kernels.native_loss import CompiledLoss
-from graphfilter.training.tasks import Classification, Task, all_weights
-
-
-def mean_cross_entropy(logits: Tensor, loss: CompiledLoss, factors: Tensor) -> Tensor:
-    """Return each run's weighted mean over the first set of vertices: (n, R, C) give (R,).
-
-    ``factors`` (R,) are one over the sums of its weights.
-    """
-    return _MeanLoss.apply(logits.contiguous(), loss, factors)
-
-
-def accuracies(logits: Tensor, loss: CompiledLoss, sums: Tensor) -> Tensor:
-    """Return accuracy on the first set, loss and accuracy on the second: float64 (3, R).
-
-    ``sums`` (3, R) are the sums of their weights.
-    """
-    added, _ = loss.sums(logits.contiguous())
-    return added.flatten(0, 1)[1:] / sums
-
-
-class _MeanLoss(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, loss: CompiledLoss, factors: Tensor) -> Tensor:
-        sums, grad = loss.sums(logits, factors if ctx.needs_input_grad[0] else None)
-        ctx.save_for_backward(grad)
-        return (sums[0, 0] * factors).to(logits.dtype)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (own,) = ctx.saved_tensors
-        return own * grad[:, None], None, None
+from graphfilter.training.tasks import Task, all_weights
 
 
 class Vertices:
@@ -69,14 +33,6 @@ class Vertices:
                 weights[p, index, r] = own[index].float()
         self._weights = weights[:, self._rows]
         self._sums = self._weights.sum(1, dtype=torch.float64)
-        # What sums of losses are multiplied with, and sums of all scores divided by.
-        self._factors = self._sums[0].reciprocal().float()
-        self._divisors = self._sums.repeat_interleave(2, 0)[1:]
-        self._compiled = None
-        if isinstance(task, Classification) and labels.device.type == "cpu":
-            self._compiled = CompiledLoss(
-                self._rows, labels[self._rows], self._weights.contiguous()
-            )
         self._class_weight = class_weight
         sought = [task.sought(labels[index]) for index in train]
         self._positive = torch.tensor(sought, device=labels.device)
@@ -92,9 +48,6 @@ class Vertices:
 
         ``vertex_weight`` (n,), or (n, R), multiplies the loss of every vertex.
         """
-        compiled = self._compiled
-        if compiled is not None and vertex_weight is None and compiled.takes(logits):
-            return mean_cross_entropy(logits, compiled, self._factors)
         losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
         weighted = self._weights[0] * losses
         if vertex_weight is not None:
@@ -108,14 +61,11 @@ class Vertices:
         (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
         """
         task = self._task
-        if self._compiled is not None and self._compiled.takes(logits):
-            scores = accuracies(logits, self._compiled, self._divisors)
-        else:
-            scored = logits.index_select(0, self._rows)
-            score = task.score(scored, self._aligned, self._weights)
-            losses = self._weights[1] * task.losses(scored, self._aligned)
-            loss = losses.sum(0, dtype=torch.float64)
-            scores = torch.stack([score[0], loss / self._sums[1], score[1]])
+        scored = logits.index_select(0, self._rows)
+        score = task.score(scored, self._aligned, self._weights)
+        losses = self._weights[1] * task.losses(scored, self._aligned)
+        loss = losses.sum(0, dtype=torch.float64)
+        scores = torch.stack([score[0], loss / self._sums[1], score[1]])
         if monitor not in task.scores:
             return scores
         weight = all_weights(logits, self._class_weight)

@@ -134,8 +134,9 @@ class Projection(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         if isinstance(x, SparseFeatures):
-            drawn = draw(x.drawn_shape, dropout, [generator], x.device)
-            return x.project(self.weight, None if drawn is None else x.dropped(drawn))
+            drawn = draw(x.values.shape, dropout, [generator], x.device)
+            kept = None if drawn is None else x.values * drawn.masks(x.values.dtype)
+            return x.project(self.weight, kept)
         return drop(x, dropout, generator) @ self.weight
 
     def extra_repr(self) -> str:

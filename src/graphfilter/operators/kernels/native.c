@@ -105,14 +105,9 @@ INLINE void save_half(uint16_t *to, const lanes *from) {
 #undef STORED
 #undef NAME
 
-#include "native_layers.h"
 #include "native_residual.h"
-#include "native_draws.h"
 
 #ifndef LEVEL
-#include "native_trees.h"
-#include "native_boosting.h"
-
 /* Raised with every change of what the functions take. */
 int graphfilter_interface(void) { return 9; }
 

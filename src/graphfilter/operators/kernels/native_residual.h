@@ -5,7 +5,32 @@
    rows: neighbours are added up, multiplied, added to H and normed for the next layer while they are
    in a core's own cache. Rows of R runs, each with its own W, lie side by side: (n, R, width). */
 
+typedef int16_t short_lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 typedef int8_t byte_lanes __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+/* Arrays on the stack: a vector that crosses a line of the cache is read twice. */
+#define IN_LINES __attribute__((aligned(LINE)))
+
+/* Return all bits where a number is below zero, or -0; what is not a number is not below. By whole
+   numbers: a comparison of vectors this wide is taken apart by GCC, one number at a time. */
+INLINE void find_negative(const lanes *x, whole_lanes *found) {
+    const bits own = *(const bits *)x;
+    *found = (whole_lanes)(own & (own + 0x7fffff)) >> 31;
+}
+
+/* Return all bits where a number has any: of what relu makes, all but zero. */
+INLINE void find_nonzero(const lanes *x, whole_lanes *found) {
+    const whole_lanes own = *(const whole_lanes *)x;
+    *found = ~(~own & (own - 1)) >> 31;
+}
+
+/* Apply dropout to LANES numbers, given as the random numbers themselves, 16 bits per entry: an entry
+   is kept where its number lies below `below`. Without draws they stay as they are. */
+INLINE void drop_lanes(lanes *x, const int16_t *draws, int32_t below, float scale) {
+    if (!draws) return;
+    const whole_lanes numbers = __builtin_convertvector(*(const short_lanes *)draws, whole_lanes);
+    *x = (lanes)((whole_lanes)(*x * scale) & (numbers - below) >> 31);
+}
 
 /* Rows that are multiplied together, and rows that are made before they are multiplied. */
 #define TILE 4

@@ -1,7 +1,7 @@
 """The layers of a residual network on a CPU, by the compiled code of ``native.c``.
 
-Like :mod:`~graphfilter.operators.kernels.native_layers`: everything is checked before it reaches
-compiled code, and whoever calls these functions writes the gradient out.
+Everything is checked before it reaches compiled code. None of it is seen by autograd: whoever calls
+these functions writes the gradient out.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ import torch
 from torch import Tensor
 
 from graphfilter.operators.dropout import Drawn
-from graphfilter.operators.kernels.native_kernel import LANES, NativeKernel, native_library
-from graphfilter.operators.kernels.native_layers import check_tensor
+from graphfilter.operators.kernels.native_kernel import (
+    LANES,
+    NativeKernel,
+    check_tensor,
+    native_library,
+)
 from graphfilter.operators.kernels.product_kernel import ProductKernel
 from graphfilter.util.machine import threads_worth
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphfilter.operators.kernels.factored_matrix import (
+    FactoredMatrix,
+    made_to_be_kept,
+    make_csr_tensor,
+)
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import blocks
 
@@ -188,3 +195,134 @@ def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:
     out.zero_()
     for block in blocks(len(x), 2**24 // max(x[0].numel(), 1)):
         out += torch.sum(x[block] * y[block].to(out.dtype), (0, 2))
+
+
+class TorchKernel(ProductKernel):
+    """See :class:`~graphfilter.operators.kernels.ProductKernel`; any device and precision."""
+
+    def _multiply(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        if self.dtype == torch.bfloat16 and not x.is_cuda:
+            # torch has no such product on a CPU: in float32, and rounded.
+            self._multiply_in_float(x, out, scale, keep, values)
+            return
+        if values is None:
+            torch.addmm(out, self.csr, x, beta=keep, alpha=scale, out=out)
+            return
+        rows, columns = self.csr.crow_indices(), self.csr.col_indices()
+        groups = zip(values, x.chunk(len(values), 1), out.chunk(len(values), 1), strict=True)
+        for entries, part, target in groups:
+            csr = make_csr_tensor(rows, columns, entries, tuple(self.csr.shape))
+            if len(values) == 1:
+                torch.addmm(out, csr, x, beta=keep, alpha=scale, out=out)
+                return
+            target.copy_(torch.addmm(target, csr, part.contiguous(), beta=keep, alpha=scale))
+
+    def _multiply_in_float(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        made = out.float() if keep else torch.zeros(out.shape, device=out.device)
+        entries = None if values is None else values.float()
+        self._in_float._multiply(x.float(), made, scale, keep, entries)
+        out.copy_(made)
+
+    @cached_property
+    def _in_float(self) -> TorchKernel:
+        return TorchKernel(self.matrix, torch.float32)
+
+    def _advance(self, current: Tensor, previous: Tensor, step: Step, sums: Sums) -> None:
+        scale, skip, keep = step
+        if skip:
+            # What a factor of zero multiplies may be anything, NaN included.
+            previous = previous.mul_(keep) if keep else previous.zero_()
+            previous.add_(current, alpha=skip)
+            keep = 1.0
+        n = len(current)
+        self._multiply(current.view(n, -1), previous.view(n, -1), scale, keep, None)
+        sums.total.addcmul_(previous, sums.weights[:, None])
+        if sums.against is not None and sums.products is not None:
+            inner_products(previous, sums.against, out=sums.products)
+
+
+@dataclass(frozen=True, eq=False)
+class GramMatrix:
+    r"""The symmetric matrix :math:`M = \mathrm{diag}(d) + B B^\top`, kept in its factors.
+
+    Attributes
+    ----------
+    factor, transposed : FactoredMatrix
+        B (n, m) and its transpose.
+    diagonal : Tensor (n,)
+    """
+
+    factor: FactoredMatrix
+    transposed: FactoredMatrix
+    diagonal: Tensor
+
+    @classmethod
+    @made_to_be_kept
+    def from_scipy(cls, factor: sp.csr_array, diagonal: Tensor) -> GramMatrix:
+        """Take a scipy CSR matrix as B."""
+        transposed = FactoredMatrix.from_scipy(factor.T.tocsr())
+        return cls(FactoredMatrix.from_scipy(factor), transposed, diagonal.double())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.factor.shape[0], self.factor.shape[0]
+
+    @property
+    def device(self) -> torch.device:
+        return self.factor.device
+
+    @property
+    def n_entries(self) -> int:
+        """The entries that one product reads."""
+        return self.factor.n_entries + self.transposed.n_entries
+
+    @made_to_be_kept
+    def to(self, device: torch.device | str) -> GramMatrix:
+        """Return the same matrix on another device."""
+        return replace(
+            self,
+            factor=self.factor.to(device),
+            transposed=self.transposed.to(device),
+            diagonal=self.diagonal.to(device),
+        )
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return M multiplied out in float64: dense where there are hubs."""
+        factor = self.factor.to_scipy()
+        return sp.csr_array(factor @ factor.T + sp.diags_array(self.diagonal.cpu().numpy()))
+
+    def to_csr_tensor(self, dtype: torch.dtype) -> Tensor:
+        """Return M multiplied out as a torch CSR tensor, for those that need its entries."""
+        whole = FactoredMatrix.from_scipy(self.to_scipy()).to(self.device)
+        return whole.to_csr_tensor(dtype)
+
+
+class GramKernel(TorchKernel):
+    """Two products with a factor, by the kernel that suits it; any device and precision."""
+
+    def __init__(
+        self,
+        matrix: GramMatrix,
+        dtype: torch.dtype,
+        factor: ProductKernel,
+        transposed: ProductKernel,
+    ) -> None:
+        super().__init__(matrix, dtype)
+        self._factor, self._transposed = factor, transposed
+        diagonal = matrix.diagonal.to(dtype)
+        self._diagonal = diagonal if bool(diagonal.any()) else None
+
+    def _multiply(
+        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
+    ) -> None:
+        if values is not None:
+            raise GraphError("a matrix that is not multiplied out has no entries to replace.")
+        between = x.new_empty(self._transposed.matrix.shape[0], x.shape[1])
+        self._transposed.multiply(x, out=between)
+        self._factor.multiply(between, out=out, scale=scale, keep=keep)
+        if self._diagonal is not None:
+            out.addcmul_(x, self._diagonal[:, None], value=scale)
