@@ -12,7 +12,7 @@ import numpy as np
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.drawing import filter_view
 from graphfilter.models import ChannelNetwork
-from graphfilter.operators.channels import Channels
+from graphfilter.operators.kinds import Channels
 from graphfilter.report.classes import (
     classes_section,
     decision_section,
