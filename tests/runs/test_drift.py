@@ -14,9 +14,8 @@ from graphfilter.estimators.targets import named_target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.drift import Drift, find_drift
 from graphfilter.runs.fit import Fit, train_fit
-from graphfilter.runs.observed import variation
 from graphfilter.runs.plan import Source, plan_fit
-from graphfilter.runs.reference import Reference
+from graphfilter.runs.reference import Reference, variation
 from graphfilter.training import MULTILABEL, REGRESSION
 
 N = 300
@@ -162,7 +161,7 @@ def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
     assert words.replace("would", "should") in unmoved
     assert "outside this interval" not in unmoved
     again = Reference.from_arrays(Reference.of(fit).to_arrays())
-    assert again.promised == pytest.approx(Reference.of(fit).promised)
+    assert again.measured == pytest.approx(Reference.of(fit).measured)
 
 
 def test_few_vertices_are_said_to_show_large_changes_only() -> None:

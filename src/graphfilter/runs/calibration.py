@@ -1,4 +1,4 @@
-"""What a fit promises of its answers, and whether the promise was kept where it can be checked."""
+"""Sets and intervals at a coverage, and how often they hold the truth where it is known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_SET_ASIDE = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Promised:
+class Calibration:
     """Sets or intervals of all vertices at one coverage.
 
     Attributes
@@ -33,12 +33,12 @@ class Promised:
     coverage : float
     n_calibrated : int
         Validation vertices that calibrate.
-    is_aside : bool
-        Whether they were set aside, and chose nothing.
     sets : bool array (n, C), optional
     intervals : array (n, T, 2), optional
+    is_aside : bool
+        Whether the calibration vertices were set aside, and chose nothing.
     n_widened : int
-        Sets that hold what is answered beside what the coverage takes.
+        Sets that hold the prediction beside what the coverage takes.
     """
 
     plan: Plan
@@ -60,109 +60,78 @@ class Promised:
             low, high = self.intervals[..., 0], self.intervals[..., 1]
             return (low <= plan.truth) & (plan.truth <= high)
         assert self.sets is not None
-        if self.plan.target.task.one_class:
-            own = self.sets[np.arange(len(self.sets)), plan.target.codes]
-            return (own & plan.known)[:, None]
+        if plan.target.task.one_class:
+            inside = self.sets[np.arange(len(self.sets)), plan.target.codes]
+            return (inside & plan.known)[:, None]
         return np.all(self.sets | ~(plan.truth > 0.5), axis=1, keepdims=True)
 
-    @property
+    @cached_property
     def test(self) -> NDArray[np.int64]:
         """The test vertices whose truth is known."""
         test = self.plan.split.test
         return test[self.plan.known[test]]
 
+    @cached_property
+    def observed(self) -> tuple[Coverage, tuple[float, float]] | None:
+        """The coverage of the test vertices, and between which shares chance alone puts it.
+
+        Of all their numbers; None where there are no test vertices.
+        """
+        if not len(self.test):
+            return None
+        chance = chance_of_coverage(self.coverage, self.n_calibrated, len(self.test))
+        return Coverage.of(self.held[self.test].ravel()), chance
+
+    def by_group(self) -> dict[str, dict[str, Coverage]]:
+        """Return the coverage of test vertices by class or label, by number and by degree."""
+        plan, test = self.plan, self.test
+        classes: dict[str, Coverage] = {}
+        numbers: dict[str, Coverage] = {}
+        if not len(test):
+            return {"class": classes, "number": numbers, "degree": {}}
+        held = self.held[test]
+        if self.sets is None and len(plan.names) > 1:
+            numbers = {n: Coverage.of(each) for n, each in zip(plan.names, held.T, strict=True)}
+        elif self.sets is not None and plan.target.task.one_class:
+            by_code = coverage_by(held[:, 0], plan.target.codes[test])
+            classes = {plan.names[code]: seen for code, seen in by_code.items()}
+        elif self.sets is not None:
+            sets, has = self.sets[test], plan.truth[test] > 0.5
+            columns = zip(plan.names, sets.T, has.T, strict=True)
+            classes = {n: Coverage.of(inside[true]) for n, inside, true in columns if true.any()}
+        degrees = np.diff(plan.graph.indptr)[test]
+        first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
+        words = (f"up to {first}", f"up to {second}", "more")
+        thirds = (degrees > first).astype(int) + (degrees > second)
+        by_third = coverage_by(held.ravel(), np.repeat(thirds, held.shape[1]))
+        degree = {words[k]: seen for k, seen in by_third.items()}
+        return {"class": classes, "number": numbers, "degree": degree}
+
     @property
-    def is_given(self) -> bool:
+    def is_exchangeable(self) -> bool:
         """Whether test vertices are drawn like those that calibrate: not by time, not by group."""
         return self.plan.by.times is None and self.plan.by.groups is None
 
     @cached_property
-    def observed(self) -> Coverage | None:
-        """The coverage of the test vertices, of all their numbers; None where there are none."""
-        test = self.test
-        return Coverage.of(self.held[test].ravel()) if len(test) else None
-
-    @property
-    def chance(self) -> tuple[float, float] | None:
-        """Between which shares chance alone puts the coverage of so many test vertices."""
-        if self.observed is None:
-            return None
-        return chance_of_coverage(self.coverage, self.n_calibrated, len(self.test))
-
-    def by_class(self) -> dict[str, Coverage]:
-        """Return the coverage of each class, or of those with each label, on test vertices."""
-        test = self.test
-        if not len(test) or self.sets is None:
-            return {}
-        names, plan = self.plan.names, self.plan
-        if self.plan.target.task.one_class:
-            found = coverage_by(self.held[test, 0], plan.target.codes[test])
-            return {names[code]: own for code, own in found.items()}
-        has = plan.truth[test] > 0.5
-        return {
-            name: Coverage.of(self.sets[test, c][has[:, c]])
-            for c, name in enumerate(names)
-            if has[:, c].any()
-        }
-
-    def by_degree(self) -> dict[str, Coverage]:
-        """Return the coverage of test vertices with few, some and many neighbours."""
-        test = self.test
-        if not len(test):
-            return {}
-        degrees = np.diff(self.plan.graph.indptr)[test]
-        first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
-        thirds = (degrees > first).astype(int) + (degrees > second)
-        words = (f"up to {first}", f"up to {second}", "more")
-        repeated = np.repeat(thirds, self.held.shape[1])
-        found = coverage_by(self.held[test].ravel(), repeated)
-        return {words[k]: own for k, own in found.items()}
-
-    def by_number(self) -> dict[str, Coverage]:
-        """Return the coverage of each of several numbers on test vertices."""
-        if not len(self.test) or len(self.plan.names) == 1 or self.intervals is None:
-            return {}
-        columns = self.held[self.test].T
-        return {n: Coverage.of(own) for n, own in zip(self.plan.names, columns, strict=True)}
-
-    @property
-    def unseen(self) -> NDArray[np.bool_]:
-        """Which vertices were neither trained nor validated on."""
-        return ~np.isin(self.plan.parts, ("train", "val"))
-
-    @property
     def size(self) -> float:
         """How many classes a set has on average, or how wide intervals are in the middle."""
-        rows = self.unseen if self.unseen.any() else np.ones_like(self.unseen)
-        if self.sets is not None:
-            return float(self.sets[rows].sum(axis=1).mean())
-        assert self.intervals is not None
-        return float(np.median(np.diff(self.intervals[rows, 0], axis=1)))
+        unseen = ~np.isin(self.plan.parts, ("train", "val"))
+        return size_of(unseen if unseen.any() else np.ones_like(unseen), self.sets, self.intervals)
 
     @property
     def n_sure(self) -> int:
         """Of how many vertices the set has one class."""
         return 0 if self.sets is None else int((self.sets.sum(axis=1) == 1).sum())
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of ``predictions.csv``: the set, or the ends of the interval."""
-        return promise_columns(self.plan.names, self.sets, self.intervals)
-
     def sentences(self) -> list[str]:
-        """Say how large sets or intervals are, and whether they kept the promise."""
-        n = len(self.held)
-        share = f"{self.coverage:.3g}"
-        unseen = " on unseen vertices" if self.unseen.any() else ""
-        if self.intervals is not None:
-            lines = [f"Intervals with coverage {share} have a median width of {number(self.size)}."]
-        elif self.plan.target.task.one_class:
+        """Say how large sets or intervals are, and whether they hold the truth as often."""
+        n, task = len(self.held), self.plan.target.task
+        lines = [describe_size(self.coverage, self.size, self.sets is not None, task.one_class)]
+        if self.sets is not None and task.one_class:
+            unseen = not np.isin(self.plan.parts, ("train", "val")).all()
             lines = [
-                f"Prediction sets with coverage {share} have {self.size:.2f} classes on "
-                f"average{unseen}; {self.n_sure:,} of all {n:,} vertices have one class."
-            ]
-        else:
-            lines = [
-                f"Prediction sets with coverage {share} have {self.size:.2f} labels on average."
+                f"{lines[0][:-1]}{' on unseen vertices' if unseen else ''}; {self.n_sure:,} of all "
+                f"{n:,} vertices have one class."
             ]
         if self.n_widened:
             lines.append(
@@ -171,10 +140,7 @@ class Promised:
             )
         calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
-            lines.append(
-                f"{calibrated} cannot calibrate this coverage, which needs "
-                f"{fewest_for(self.coverage)}: every set or interval holds everything."
-            )
+            lines.append(too_few(self.n_calibrated, self.coverage))
         elif self.is_aside:
             lines.append(
                 f"Calibrated on {calibrated} set aside, which chose neither epochs nor weights."
@@ -184,43 +150,68 @@ class Promised:
                 f"Calibrated on the {calibrated} that also chose the epochs; with so few, "
                 "coverage may be a few points lower than promised."
             )
-        if not self.is_given:
+        if not self.is_exchangeable:
             lines.append(
                 "Coverage is not guaranteed: the test vertices are from another time or "
                 "other groups than the calibration vertices."
             )
-        if self.observed is not None and self.chance is not None:
-            seen = self.observed
+        if self.observed is not None:
+            seen, (low, high) = self.observed
             lines.append(
                 f"Observed coverage on {count(len(self.test), 'test vertex', 'test vertices')}: "
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
-                f"exchangeable vertices: {self.chance[0]:.1%} to {self.chance[1]:.1%}."
+                f"exchangeable vertices: {low:.1%} to {high:.1%}."
             )
-            if self.plan.target.task.one_class and seen.share > self.chance[1]:
+            if task.one_class and seen.share > high:
                 lines.append("Every set holds the most probable class: coverage may be higher.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as ``metrics.json`` has it."""
-        found: dict[str, Any] = {
+        content: dict[str, Any] = {
             "coverage": self.coverage,
             "n_calibrated": self.n_calibrated,
             "set_aside": self.is_aside,
-            "given": self.is_given,
+            "given": self.is_exchangeable,
             "size": self.size if np.isfinite(self.size) else None,
         }
         if self.sets is not None:
-            found["one_class"] = self.n_sure
+            content["one_class"] = self.n_sure
         if self.observed is not None:
-            found["observed"] = asdict(self.observed)
-            found["chance"] = self.chance
-            found["by_class"] = {name: asdict(own) for name, own in self.by_class().items()}
-            found["by_number"] = {name: asdict(own) for name, own in self.by_number().items()}
-            found["by_degree"] = {name: asdict(own) for name, own in self.by_degree().items()}
-        return found
+            seen, content["chance"] = self.observed
+            content["observed"] = asdict(seen)
+            for group, rows in self.by_group().items():
+                content[f"by_{group}"] = {name: asdict(of_row) for name, of_row in rows.items()}
+        return content
 
 
-def promise_columns(
+def size_of(
+    rows: NDArray[np.bool_], sets: NDArray[np.bool_] | None, intervals: NDArray[Any] | None
+) -> float:
+    """Return how many classes sets have on average, or how wide intervals are in the middle."""
+    if intervals is not None:
+        return float(np.median(np.diff(intervals[rows, 0], axis=1)))
+    assert sets is not None
+    return float(sets[rows].sum(axis=1).mean())
+
+
+def describe_size(coverage: float, size: float, of_sets: bool, one_class: bool, on: str = "") -> str:
+    """Say how large sets or intervals are."""
+    if not of_sets:
+        return f"Intervals with coverage {coverage:.3g} have a median width of {number(size)}{on}."
+    of = "classes" if one_class else "labels"
+    return f"Prediction sets with coverage {coverage:.3g} have {size:.2f} {of} on average{on}."
+
+
+def too_few(n: int, coverage: float) -> str:
+    """Say that so few vertices cannot calibrate a coverage."""
+    return (
+        f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this coverage, "
+        f"which needs {fewest_for(coverage)}: every set or interval holds everything."
+    )
+
+
+def calibrated_columns(
     names: Sequence[str],
     sets: NDArray[np.bool_] | None = None,
     intervals: NDArray[np.float64] | None = None,
@@ -233,24 +224,22 @@ def promise_columns(
         ]
         return {"set": np.array(joined, dtype=object)}
     assert intervals is not None
-    alone = len(names) == 1
     return {
-        word if alone else f"{word}_{name}": intervals[:, t, end]
+        word if len(names) == 1 else f"{word}_{name}": intervals[:, t, end]
         for t, name in enumerate(names)
         for word, end in (("low", 0), ("high", 1))
     }
 
 
-def check_coverage_asked(plan: Plan, coverage: float | None) -> None:
-    """Raise before training where a coverage cannot be promised."""
-    if coverage is None:
-        return
-    check_coverage(coverage)
-    if not len(plan.split.val):
-        raise ConfigError(
-            "a coverage is calibrated on validation vertices; there are none. Leave it out, or "
-            "divide the vertices in another way."
-        )
+def check_coverage_request(plan: Plan, coverage: float | None) -> None:
+    """Raise before training where a coverage cannot be calibrated."""
+    if coverage is not None:
+        check_coverage(coverage)
+        if not len(plan.split.val):
+            raise ConfigError(
+                "a coverage is calibrated on validation vertices; there are none. Leave it out, "
+                "or divide the vertices in another way."
+            )
 
 
 def calibration_share(n_validation: int, coverage: float) -> float:
@@ -267,29 +256,29 @@ def calibration_share(n_validation: int, coverage: float) -> float:
     return min(0.5, MOST_SET_ASIDE / n_validation)
 
 
-def promise_of(
+def calibrate(
     plan: Plan, estimator: VertexEstimator, coverage: float | None, answers: NDArray[Any]
-) -> Promised | None:
-    """Return the sets or intervals of a fitted estimator; None where none are asked for."""
+) -> Calibration | None:
+    """Return the sets or intervals of a fitted estimator; None where none are requested."""
     if coverage is None or estimator.calibration_ is None:
         return None
     n, aside = estimator.calibration_.n_vertices, bool(estimator.calibration_fraction)
     if isinstance(estimator, VertexRegressor):
         ends = estimator.predict_interval(coverage=coverage)
         shaped = ends if ends.ndim == 3 else ends[:, None]
-        return Promised(plan, coverage, n, intervals=shaped, is_aside=aside)
+        return Calibration(plan, coverage, n, intervals=shaped, is_aside=aside)
     assert isinstance(estimator, VertexClassifier)
     needed = estimator.predict_set(coverage=coverage)
     sets = with_answers(needed, answers)
     n_widened = int((sets & ~needed).any(axis=1).sum())
-    return Promised(plan, coverage, n, sets=sets, is_aside=aside, n_widened=n_widened)
+    return Calibration(plan, coverage, n, sets=sets, is_aside=aside, n_widened=n_widened)
 
 
 def with_answers(sets: NDArray[np.bool_], answers: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return sets (n, C) that hold what is answered: a class of each vertex, or its labels.
+    """Return sets (n, C) that hold what is predicted: a class of each vertex, or its labels.
 
-    A threshold or costs may answer another class than the most probable one, which a set holds
-    anyway. A larger set keeps the promise all the more.
+    A threshold or costs may choose another class than the most probable one, which a set holds
+    anyway. A larger set holds the truth all the more.
     """
     chosen = np.eye(sets.shape[1], dtype=bool)[answers] if answers.ndim == 1 else answers > 0
     return sets | chosen

@@ -1,4 +1,8 @@
-"""How the vertices of a later graph differ from those of the fit, and what that does to answers."""
+"""How the vertices of a later graph differ from those of a fit, and what that does to predictions.
+
+Columns that are seen of vertices or predicted for them are compared with the :class:`Reference` of
+the fit by Fisher's exact test; p-values are corrected for their number by Holm's.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.runs.comparison import number
-from graphfilter.runs.observed import (
+from graphfilter.runs.reference import (
     ANSWERS,
     DEGREE,
     FEATURES,
+    KINDS,
     VARIATION,
+    Array,
+    ColumnSummary,
+    Index,
+    Reference,
     answer_frequency,
-    columns_of,
+    make_columns,
     sample,
     signals_and_losses,
 )
-from graphfilter.runs.reference import Reference
 from graphfilter.training import REGRESSION, Task
-from graphfilter.training.comparing import SIGNIFICANCE, ColumnSummary, Moved, holm
+from graphfilter.training.comparing import SIGNIFICANCE, holm
 from graphfilter.training.scores import Expected
-from graphfilter.util.words import count, listed
+from graphfilter.util.words import count, listed, number
 
-PART_WORDS = {"train": "training", "val": "validation", "test": "test"}
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
 # Fewer vertices are too few to find a change of a usual size.
@@ -50,8 +56,6 @@ class Move:
         Their share at the fit and now.
     p_value : float
         Corrected for the number of comparisons (Holm).
-    is_class : bool
-        Whether the shares are those of a class among the answers.
     by_growth : bool
         Whether known vertices of the same graph have as many neighbours as the new ones, more
         than at the fit: a graph that grows has more edges per vertex.
@@ -62,7 +66,6 @@ class Move:
     before: float
     now: float
     p_value: float
-    is_class: bool = False
     by_growth: bool = False
 
     @property
@@ -77,25 +80,17 @@ class Move:
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """What an error should be on this graph, and what it was on the judged vertices of the fit."""
+    """What an error should be on this graph, with its interval, and what it was at the fit.
+
+    ``now`` and ``before`` are written out; ``as_accuracy`` says that they are shares that are
+    right.
+    """
 
     name: str
     expected: Expected
-    promised: float
+    now: str
+    before: str
     as_accuracy: bool
-
-    @property
-    def now(self) -> str:
-        """What is expected, with its interval, in words."""
-        value, low, high = self.expected.value, self.expected.low, self.expected.high
-        if self.as_accuracy:
-            return f"{1 - value:.1%} ({1 - min(1.0, high):.1%} to {1 - low:.1%})"
-        return f"{number(value)} ({number(low)} to {number(high)})"
-
-    @property
-    def before(self) -> str:
-        """What was measured, in words."""
-        return f"{1 - self.promised:.1%}" if self.as_accuracy else number(self.promised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +108,9 @@ class Drift:
     part : str
         The vertices of the fit that the losses were measured on.
     frequency : pair of floats, or None
-        The mean graph frequency of the answers at the fit and now.
+        The mean graph frequency of the predictions at the fit and now.
+    most_right : float or None
+        Which share of predictions can be right if classes are as frequent as at the fit.
     """
 
     n_compared: int
@@ -122,6 +119,7 @@ class Drift:
     losses: tuple[ExpectedLoss, ...]
     part: str
     frequency: tuple[float, float] | None
+    most_right: float | None = None
 
     @property
     def beyond_chance(self) -> tuple[Move, ...]:
@@ -132,59 +130,50 @@ class Drift:
         word = "new " if self.are_new else ""
         return count(self.n_compared, f"{word}vertex", f"{word}vertices")
 
-    @property
-    def most_right(self) -> float | None:
-        """Which share of answers can be right if classes are as frequent as at the fit."""
-        shares = [(m.before, m.now) for m in self.moves if m.kind == ANSWERS and m.is_class]
-        if not shares:
-            return None
-        return 1 - sum(abs(now - before) for before, now in shares) / 2
-
     def sentences(self, most: int = MOST_SAID) -> list[str]:
         """Say what moved, and what accuracy to expect."""
-        said = [self._say_moved(most), *self._say_growth(), *self._say_frequency()]
-        return [*said, *self.say_losses()]
-
-    def _say_moved(self, most: int) -> str:
         moved, n = self.beyond_chance, len(self.moves)
         of = f"{count(n, 'comparison')} of the {self.compared} with those of the fit"
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
-        if not moved:
+        if moved:
+            shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
+            more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
+            are = "is" if len(moved) == 1 else "are"
+            said = [f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."]
+        else:
             few = f" Only large changes show in {self.compared}." if self.n_compared < FEW else ""
-            return f"No drift: of {of} none is beyond chance {alarms}.{few}"
-        shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
-        more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
-        are = "is" if len(moved) == 1 else "are"
-        return f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."
-
-    def _say_growth(self) -> list[str]:
-        return [
+            said = [f"No drift: of {of} none is beyond chance {alarms}.{few}"]
+        said += [
             f"The graph has grown: vertices with {move.sentence}, among known vertices as among "
             "new ones."
             for move in self.moves
             if move.by_growth and move.p_value <= SIGNIFICANCE
         ]
-
-    def _say_frequency(self) -> list[str]:
-        if self.frequency is None:
-            return []
-        before, now = self.frequency
-        return [f"The predictions have graph frequency {now:.2f}; at the fit it was {before:.2f}."]
+        if self.frequency is not None:
+            before, now = self.frequency
+            text = (
+                f"The predictions have graph frequency {now:.2f}; at the fit it was {before:.2f}."
+            )
+            said.append(text)
+        return [*said, *self.say_losses()]
 
     def say_losses(self) -> list[str]:
         """Say what accuracy, or which error, to expect."""
         if not self.losses:
             return []
-        by = (
-            "the predicted probabilities" if self.losses[0].as_accuracy else "the predicted numbers"
-        )
-        where = f"on the {PART_WORDS[self.part]} vertices of the fit"
+        by = "the predicted numbers"
+        if self.losses[0].as_accuracy:
+            by = "the predicted probabilities"
+        word = {"train": "training", "val": "validation", "test": "test"}[self.part]
         before = listed([loss.before for loss in self.losses])
         verb, judged = "should be", f", judged by {by}"
         if self.beyond_chance:
             verb, judged = "would be", f" if {by} were as accurate as at the fit"
         expected = listed([f"{loss.name} {verb} {loss.now}" for loss in self.losses])
-        sentences = [f"On these vertices {expected}{judged}; {where} it was {before}."]
+        sentences = [
+            f"On these vertices {expected}{judged}; on the {word} vertices of the fit it was "
+            f"{before}."
+        ]
         if self.beyond_chance:
             sentences.append(
                 "After such drift they may not be, and the true value may lie far outside this "
@@ -203,9 +192,9 @@ def find_drift(
     graph: Graph,
     task: Task,
     names: Sequence[str],
-    outputs: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    outputs: Callable[[Index], Array],
     answers: NDArray[Any],
-    rows: NDArray[np.int64],
+    rows: Index,
     *,
     are_new: bool,
     seed: int = 0,
@@ -225,90 +214,84 @@ def find_drift(
     are_new : bool
         Whether those are all that the run does not know.
     """
-    seen = sample(rows, graph.n_features, seed)
-    sampled = sample(rows, len(names), seed)
-    own = outputs(sampled)
-    columns = columns_of(
-        graph, task, own, answers, seen, sampled, n=len(names), deviation=reference.deviation
-    )
-    moves: list[tuple[str, str, float, float, float]] = []
-    for kind in (FEATURES, DEGREE, VARIATION, ANSWERS):
+    n, seen = len(names), sample(rows, graph.n_features, seed)
+    sampled = sample(rows, n, seed)
+    said = outputs(sampled)
+    columns = make_columns(graph, task, said, answers, seen, sampled, n, reference.deviation)
+    titles = {kind: [kind] for kind in (DEGREE, VARIATION)} | {
+        ANSWERS: names,
+        FEATURES: graph.feature_names or [f"feature {i}" for i in range(graph.n_features)],
+    }
+    rough: list[Move] = []
+    for kind in KINDS:
         summary = reference.columns.get(kind)
-        if summary is None or columns[kind].shape[1] != len(summary.thresholds):
-            continue
-        moved = summary.compare(columns[kind], shared=SHARED.get(kind, 1))
-        titles = _titles(kind, graph, names)
-        for i, title in enumerate(titles):
-            what, before, now = _describe(kind, title, summary, moved, i, task)
-            moves.append((kind, what, before, now, float(moved.p_values[i])))
-    corrected = holm([move[-1] for move in moves]) if moves else []
-    found = [
-        Move(
-            *move[:4],
-            float(p),
-            is_class=task.one_class and move[0] == ANSWERS,
-            by_growth=move[0] == DEGREE and are_new and _has_grown(reference, graph, rows, seed),
-        )
-        for move, p in zip(moves, corrected, strict=True)
+        if summary is not None and columns[kind].shape[1] == len(summary.thresholds):
+            moved = summary.compare(columns[kind], shared=SHARED.get(kind, 1))
+            each = zip(titles[kind], moved.threshold, moved.before, moved.now, strict=True)
+            for (title, t, before, now), limits, p in zip(
+                each, summary.thresholds, moved.p_values, strict=True
+            ):
+                what, is_below = _in_words(kind, title, float(t), limits, task)
+                shares = (1 - before, 1 - now) if is_below else (before, now)
+                rough.append(Move(kind, what, *map(float, shares), float(p)))
+    grown = are_new and _has_grown(reference, graph, rows, seed)
+    moves = [
+        Move(m.kind, m.what, m.before, m.now, float(p), m.kind == DEGREE and grown)
+        for m, p in zip(rough, holm([m.p_value for m in rough]) if rough else [], strict=True)
     ]
-    found.sort(key=lambda move: (not move.moved, move.p_value, -abs(move.now - move.before)))
-    now = answer_frequency(graph, task, answers, len(names))
-    frequency = None
-    if now is not None and reference.frequency is not None:
-        frequency = reference.frequency, now
+    moves.sort(key=lambda move: (not move.moved, move.p_value, -abs(move.now - move.before)))
+    shares = [m.now - m.before for m in moves if m.kind == ANSWERS] if task.one_class else []
+    frequency, now = reference.frequency, answer_frequency(graph, task, answers, n)
     return Drift(
-        len(rows), are_new, tuple(found), _losses(reference, task, names, own, answers[sampled]),
-        reference.part, frequency,
+        len(rows), are_new, tuple(moves), _expect(reference, task, names, said, answers[sampled]),
+        reference.part, None if now is None or frequency is None else (frequency, now),
+        1 - float(np.abs(shares).sum()) / 2 if shares else None,
     )  # fmt: skip
 
 
-def _has_grown(reference: Reference, graph: Graph, new: NDArray[np.int64], seed: int) -> bool:
+def _has_grown(reference: Reference, graph: Graph, new: Index, seed: int) -> bool:
     """Return whether known vertices have more neighbours than at the fit, and as many as new ones.
 
     Both beyond chance, and within it.
     """
-    degrees = np.diff(graph.indptr)[:, None]
+    degrees, shared = np.diff(graph.indptr)[:, None], SHARED[DEGREE]
     known = sample(np.setdiff1d(np.arange(graph.n_vertices), new), 1, seed)
-    before = reference.columns[DEGREE].compare(degrees[known], shared=SHARED[DEGREE])
+    before = reference.columns[DEGREE].compare(degrees[known], shared=shared)
     if not len(known) or before.p_values[0] > SIGNIFICANCE or before.now[0] < before.before[0]:
         return False
-    now = ColumnSummary.of(degrees[known])
-    added = degrees[sample(new, 1, seed)]
-    return bool(now.compare(added, shared=SHARED[DEGREE]).p_values[0] > SIGNIFICANCE)
+    added = ColumnSummary.of(degrees[known]).compare(degrees[sample(new, 1, seed)], shared=shared)
+    return bool(added.p_values[0] > SIGNIFICANCE)
 
 
-def _losses(
+def _expect(
     reference: Reference,
     task: Task,
     names: Sequence[str],
     outputs: NDArray[Any],
     answers: NDArray[Any],
 ) -> tuple[ExpectedLoss, ...]:
-    pairs, are_shares = signals_and_losses(task, outputs, answers), task is not REGRESSION
-    if not are_shares:
+    """Return what each loss should be on vertices with these predictions."""
+    shares = task is not REGRESSION
+    titles = ["accuracy" if task.one_class else "the share of labels that are right"]
+    if not shares:
         titles = ["the mean error" + ("" if len(names) == 1 else f" of {n!r}") for n in names]
-    else:
-        titles = ["accuracy" if task.one_class else "the share of labels that are right"]
-    return tuple(
-        ExpectedLoss(title, bins.expect(signal, is_share=are_shares), float(promised), are_shares)
-        for title, bins, (signal, _), promised in zip(
-            titles, reference.losses, pairs, reference.promised, strict=True
-        )
-    )
+    losses = []
+    for title, bins, (signal, _), measured in zip(
+        titles, reference.losses, signals_and_losses(task, outputs, answers), reference.measured,
+        strict=True,
+    ):  # fmt: skip
+        loss = bins.expect(signal, is_share=shares)
+        now = f"{number(loss.value)} ({number(loss.low)} to {number(loss.high)})"
+        before = number(float(measured))
+        if shares:
+            low, high = 1 - min(1.0, loss.high), 1 - loss.low
+            now, before = f"{1 - loss.value:.1%} ({low:.1%} to {high:.1%})", f"{1 - measured:.1%}"
+        losses.append(ExpectedLoss(title, loss, now, before, shares))
+    return tuple(losses)
 
 
-def _titles(kind: str, graph: Graph, names: Sequence[str]) -> Sequence[str]:
-    if kind == FEATURES:
-        return graph.feature_names or [f"feature {i}" for i in range(graph.n_features)]
-    return names if kind == ANSWERS else [kind]
-
-
-def _describe(
-    kind: str, title: str, summary: ColumnSummary, moved: Moved, i: int, task: Task
-) -> tuple[str, float, float]:
-    """Return which vertices are counted, in words, and their shares at the fit and now."""
-    limits = summary.thresholds[i]
-    t, before, now = float(moved.threshold[i]), float(moved.before[i]), float(moved.now[i])
+def _in_words(kind: str, title: str, t: float, limits: Array, task: Task) -> tuple[str, bool]:
+    """Return which vertices are counted, and whether those are the ones below a threshold."""
     subject = {
         FEATURES: repr(title),
         DEGREE: "neighbours",
@@ -317,16 +300,16 @@ def _describe(
     }[kind]
     if kind == VARIATION and task is REGRESSION:
         subject = "distance from neighbours' answers, in deviations,"
-    given = limits[np.isfinite(limits)]
-    if set(given[1:].tolist()) <= {0.0, 1.0} and t >= 0 and kind in (FEATURES, ANSWERS):
-        return subject, before, now
+    finite = limits[np.isfinite(limits)]
+    if set(finite[1:].tolist()) <= {0.0, 1.0} and t >= 0 and kind in (FEATURES, ANSWERS):
+        return subject, False
     if t == limits[0]:
         least = np.nextafter(t, np.inf)
         if kind == DEGREE:
-            return f"fewer than {least:.0f} neighbours, the least at the fit", 1 - before, 1 - now
-        return f"{subject} below {least:.4g}, the least at the fit", 1 - before, 1 - now
+            return f"fewer than {least:.0f} neighbours, the least at the fit", True
+        return f"{subject} below {least:.4g}, the least at the fit", True
     if kind == DEGREE:
-        return f"more than {count(round(t), 'neighbour')}", before, now
+        return f"more than {count(round(t), 'neighbour')}", False
     if kind == VARIATION and task is not REGRESSION:
-        return f"more than {t:.0%} of {subject}", before, now
-    return f"{subject} above {t:.4g}", before, now
+        return f"more than {t:.0%} of {subject}", False
+    return f"{subject} above {t:.4g}", False

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphfilter.metrics import holm
-from graphfilter.training.comparing import ColumnSummary
+from graphfilter.runs.reference import ColumnSummary
 
 
 def draw(rng: np.random.Generator, n: int) -> np.ndarray:
