@@ -149,11 +149,9 @@ def peaks_of_fits(fits: list[tuple[str, int]]) -> list[int]:
     """Fit networks of some widths to stores; return the most bytes of memory so far after each."""
     # Freed memory goes back to the system, also where the process is forked from one that keeps it.
     os.environ["MALLOC_TRIM_THRESHOLD_"] = str(2**17)
-    from graphfilter.util.machine import MMAP_THRESHOLD, TRIM_THRESHOLD
-
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
-        for threshold in (MMAP_THRESHOLD, TRIM_THRESHOLD):
+        for threshold in (-3, -1):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
             library.mallopt(threshold, 2**17)
         library.malloc_trim(0)
     import graphfilter as gf

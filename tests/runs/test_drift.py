@@ -127,7 +127,7 @@ def test_answers_of_one_class_bound_what_can_be_right(fit: Fit) -> None:
         Reference.of(fit), graph, fit.task, fit.names, outputs.__getitem__, outputs.argmax(axis=1),
         np.arange(N), are_new=False,
     )  # fmt: skip
-    unseen = np.setdiff1d(np.arange(N), fit.split.train)
+    unseen = np.setdiff1d(np.arange(N), fit.plan.split.train)
     first = float((fit.answers[unseen] == 0).mean())
     assert found.most_right == pytest.approx(first)
     assert f"at most {first:.1%} of the predictions can be right" in " ".join(found.sentences())

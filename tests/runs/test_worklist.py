@@ -87,7 +87,7 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
     np.testing.assert_array_equal(errors.vertices, doubted)
     assert len(errors.explanations) == min(len(doubted), MOST_EXPLAINED)
     for vertex, found in zip(doubted.tolist(), errors.explanations, strict=False):
-        answer, given = fit.names[fit.answers[vertex]], fit.names[fit.target.codes[vertex]]
+        answer, given = fit.names[fit.answers[vertex]], fit.names[fit.plan.target.codes[vertex]]
         assert (found.vertex, found.predicted, found.against) == (str(vertex), answer, given)
         assert found.score > 0
     assert unsure.explanations[0].vertex == str(least_sure(fit)[0])

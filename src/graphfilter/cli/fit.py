@@ -248,8 +248,8 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         )
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
         say(f"{name}: {scale.words}.")
-    if fit.promised is not None:
-        say(" ".join(fit.promised.sentences()))
+    if fit.calibration is not None:
+        say(" ".join(fit.calibration.sentences()))
     files = ["metrics.json"]
     files += ["filter.png"] if fit.estimator.filters_ else []
     files += ["channels.png"] if "channels" in metrics else []

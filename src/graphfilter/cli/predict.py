@@ -116,7 +116,7 @@ class Predict(GraphOptions):
                 self.report, prediction, drift, folder=self.run, out=self.out, used=used,
                 known=sentences,
             )  # fmt: skip
-        promised = " ".join(prediction.describe_promise())
+        promised = " ".join(prediction.describe_coverage())
         moved = "" if drift is None else " ".join(drift.sentences())
         written = f"{prediction.describe_parts()} Graph used: {used}. Written to {self.out}."
         for sentence in (*sentences, promised, moved, written):

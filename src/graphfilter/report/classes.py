@@ -34,13 +34,13 @@ def classes_section(fit: Fit) -> dict[str, Any]:
 
     Precision is NaN of a class that was never predicted, recall of one that was not tested.
     """
-    assert isinstance(fit.diagnosis, Diagnosis)
+    assert isinstance(fit.plan.diagnosis, Diagnosis)
     # Slow to import, as is confusion_matrix below.
     from sklearn.metrics import precision_recall_fscore_support
 
-    diagnosis, judged = fit.diagnosis, fit.judged
+    diagnosis, judged = fit.plan.diagnosis, fit.judged
     scored: Any = precision_recall_fscore_support(
-        fit.target.codes[judged], fit.answers[judged], labels=np.arange(len(fit.names)),
+        fit.plan.target.codes[judged], fit.answers[judged], labels=np.arange(len(fit.names)),
         zero_division=np.nan,
     )  # fmt: skip
     keys = ("name", "n_labelled", "precision", "recall", "f1", "n_scored", "frequency", "range")
@@ -50,7 +50,7 @@ def classes_section(fit: Fit) -> dict[str, Any]:
         "rows": [dict(zip(keys, row, strict=True)) for row in rows],
         "data": {
             "confusion": confusion_data(fit),
-            "calibration": calibration_data(fit.outputs[judged], fit.target.codes[judged]),
+            "calibration": calibration_data(fit.outputs[judged], fit.plan.target.codes[judged]),
         },
     }
 
@@ -60,7 +60,7 @@ def confusion_data(fit: Fit) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix
 
     judged, names = fit.judged, fit.names
-    truth, answers = fit.target.codes[judged], fit.answers[judged]
+    truth, answers = fit.plan.target.codes[judged], fit.answers[judged]
     counts = confusion_matrix(truth, answers, labels=np.arange(len(names)))
     order = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
     return {
@@ -126,7 +126,7 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
     if measured is None:
         return None
     scores = fit.outputs[fit.judged, fit.positive]
-    is_positive = fit.target.codes[fit.judged] == fit.positive
+    is_positive = fit.plan.target.codes[fit.judged] == fit.positive
     if is_positive.all() or not is_positive.any():
         return None
     curve = BinaryCurve.of(scores, is_positive)

@@ -154,7 +154,7 @@ def answer_section(summary: FitSummary) -> dict[str, Any]:
 
 def graph_section(fit: Fit) -> dict[str, Any]:
     """Return the diagnosis, the degrees, and the frequency of every class, label or number."""
-    graph, diagnosis, names = fit.graph, fit.diagnosis, fit.names
+    graph, diagnosis, names = fit.graph, fit.plan.diagnosis, fit.names
     of_classes = isinstance(diagnosis, Diagnosis)
     n_neighbours = np.diff(graph.indptr)
     # Bins that double: 0, 1, 2-3, 4-7, ...

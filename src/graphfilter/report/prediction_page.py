@@ -48,7 +48,7 @@ def write_prediction_report(
         "parts_said": prediction.describe_parts(),
         "used": used,
         "known": known,
-        "promised": prediction.describe_promise(),
+        "coverage": prediction.describe_coverage(),
         "most": MOST_ROWS,
         "made": [
             ("Answers", str(out)),

@@ -26,7 +26,7 @@ def _table(fit: Fit, found: WorkList) -> dict[str, Any]:
 
 
 def _classes_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
-    names, codes, known = fit.names, fit.target.codes, fit.plan.known[found.vertices].any()
+    names, codes, known = fit.names, fit.plan.target.codes, fit.plan.known[found.vertices].any()
     ids, decision = fit.graph.vertex_names or range(fit.graph.n_vertices), fit.user_decision
     heads = ["Vertex", "Part", "Given", "Predicted", "Probability", "Of the given"]
     if found.name == "most-likely":

@@ -178,8 +178,8 @@ class Calibration:
         if self.sets is not None:
             content["one_class"] = self.n_sure
         if self.observed is not None:
-            seen, content["chance"] = self.observed
-            content["observed"] = asdict(seen)
+            seen, chance = self.observed
+            content |= {"observed": asdict(seen), "chance": chance}
             for group, rows in self.by_group().items():
                 content[f"by_{group}"] = {name: asdict(of_row) for name, of_row in rows.items()}
         return content
@@ -195,7 +195,9 @@ def size_of(
     return float(sets[rows].sum(axis=1).mean())
 
 
-def describe_size(coverage: float, size: float, of_sets: bool, one_class: bool, on: str = "") -> str:
+def describe_size(
+    coverage: float, size: float, of_sets: bool, one_class: bool, on: str = ""
+) -> str:
     """Say how large sets or intervals are."""
     if not of_sets:
         return f"Intervals with coverage {coverage:.3g} have a median width of {number(size)}{on}."

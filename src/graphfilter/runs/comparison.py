@@ -388,7 +388,7 @@ def compare(fit: Fit, meaning: str = "") -> Comparison:
 
 def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, ModelOutputs]:
     """Return the yardstick of a fit, and the best answer that is the same for every vertex."""
-    training = fit.plan.truth[fit.split.train]
+    training = fit.plan.truth[fit.plan.split.train]
     if not fit.task.one_class:
         mean = np.broadcast_to(training.mean(axis=0), truth.shape)
         guess = ModelOutputs(mean, fit.task.decide(mean))

@@ -29,23 +29,28 @@ DEFAULT = "default"
 class DecisionRule:
     """How a threshold will be found once the probabilities are known.
 
-    ``request`` says whether the class looked for was named, or costs.
+    ``is_named`` says whether the class looked for was named, or costs.
     """
 
     positive: int
     metric: str
     threshold: float | None
     costs: Costs
-    asked: bool = False
+    is_named: bool = False
 
-    def settle(self, plan: Plan, probabilities: NDArray[np.float64]) -> Decision:
-        """Choose the threshold on the validation vertices, where it was not given."""
-        threshold, val = self.threshold, plan.split.val
-        if threshold is None:
-            scores = probabilities[val, self.positive]
-            truth = plan.target.codes[val] == self.positive
-            threshold = choose_threshold(scores, truth, self.metric, self.costs)
-        return Decision(plan.names[self.positive], threshold, self.metric, self.costs)
+
+def settle(
+    rule: DecisionRule | None, plan: Plan, probabilities: NDArray[np.float64]
+) -> Decision | None:
+    """Choose the threshold on the validation vertices, where it was not given."""
+    if rule is None:
+        return None
+    threshold, val = rule.threshold, plan.split.val
+    if threshold is None:
+        scores = probabilities[val, rule.positive]
+        truth = plan.target.codes[val] == rule.positive
+        threshold = choose_threshold(scores, truth, rule.metric, rule.costs)
+    return Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
 
 
 def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:

@@ -147,27 +147,22 @@ def _time(plan: Plan, system: System) -> tuple[float, float]:
     """Return the seconds of what is done once, and of an epoch, on the whole graph."""
     graph = plan.graph
     n = min(graph.n_vertices, FITTED_VERTICES if system.is_fitted else TIMED_VERTICES)
-    rng = np.random.default_rng(0)
     share = len(plan.split.train) / graph.n_vertices
-    train = rng.permutation(n)[: max(graph.n_classes, round(share * n))]
+    train = np.random.default_rng(0).permutation(n)[: max(graph.n_classes, round(share * n))]
     rest = np.setdiff1d(np.arange(n), train)
     split = Split(train, rest[: max(1, len(train) // 3)], [])
     prepared, larger = Prepared.of(_smaller(graph, n)), graph.n_vertices / n
     if system.is_fitted:
         (outcome,) = train_system(prepared, system, [split], [0])
         return outcome.seconds * larger, 0.0
-    return 0.0, _seconds(prepared, system, split) * larger
-
-
-def _seconds(prepared: Prepared, system: System, split: Split) -> float:
-    ended: list[float] = []
+    ends: list[float] = []
 
     def note(progress: Progress) -> None:
-        ended.append(time.perf_counter())
+        ends.append(time.perf_counter())
 
     short = system.with_(max_epochs=TIMED_EPOCHS)
     train_system(prepared, short, [split], [0], callback=Callback(note))
-    return (ended[-1] - ended[0]) / max(1, len(ended) - 1)
+    return 0.0, (ends[-1] - ends[0]) / max(1, len(ends) - 1) * larger
 
 
 def _smaller(graph: Graph, n: int) -> Graph:

@@ -76,10 +76,6 @@ def explain_run(
     return found, notes
 
 
-# The parts of a run that a model learned from.
-LEARNED = ("train", "val")
-
-
 def suggest_run(
     folder: Path, estimator: VertexEstimator, run: RunDescription, graph: Graph, n: int
 ) -> list[Suggestion]:
@@ -96,7 +92,6 @@ def suggest_run(
             f"the graph must be the one of the run; {count(n_new, 'vertex is', 'vertices are')} "
             "not in it. Fit again with them, and no label."
         )
-    labelled, unlabelled = np.isin(parts, LEARNED), parts == "unlabelled"
-    return suggest_labels(
-        estimator, target, np.flatnonzero(labelled), np.flatnonzero(unlabelled), n, run.seed
-    )
+    labelled = np.flatnonzero(np.isin(parts, ("train", "val")))
+    unlabelled = np.flatnonzero(parts == "unlabelled")
+    return suggest_labels(estimator, target, labelled, unlabelled, n, run.seed)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,13 +20,11 @@ from graphfilter.estimators.inputs import draw_seed
 from graphfilter.estimators.members import FittedMember, combine, in_units
 from graphfilter.estimators.sgf import DROPOUT
 from graphfilter.estimators.system import SystemClassifier, SystemRegressor
-from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.calibration import Promised, calibration_share, promise_of
-from graphfilter.runs.decision import DEFAULT, DecisionRule, plan_decision
+from graphfilter.runs.calibration import Calibration, calibrate, calibration_share
+from graphfilter.runs.decision import DEFAULT, DecisionRule, plan_decision, settle
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
-from graphfilter.spectral import Diagnosis, ValueDiagnosis
-from graphfilter.splits import N_FOLDS, Folding, Split
+from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed, without_own_labels
 from graphfilter.systems.pooling import pooling_of
@@ -85,21 +83,13 @@ class Fit:
     coverage: float | None = None
 
     @cached_property
-    def promised(self) -> Promised | None:
-        """Sets or intervals that hold the truth as often as asked for; None where not asked."""
-        return promise_of(self.plan, self.estimator, self.coverage, self.answers)
+    def calibration(self) -> Calibration | None:
+        """Sets or intervals that hold the truth as often as requested; None where not requested."""
+        return calibrate(self.plan, self.estimator, self.coverage, self.answers)
 
     @property
     def graph(self) -> Graph:
         return self.plan.graph
-
-    @property
-    def split(self) -> Split:
-        return self.plan.split
-
-    @property
-    def target(self) -> Target:
-        return self.plan.target
 
     @property
     def task(self) -> Task:
@@ -109,10 +99,6 @@ class Fit:
     def names(self) -> list[str]:
         """The classes, the labels, or what the numbers are called."""
         return self.plan.names
-
-    @property
-    def diagnosis(self) -> Diagnosis | ValueDiagnosis:
-        return self.plan.diagnosis
 
     @property
     def positive(self) -> int | None:
@@ -133,14 +119,14 @@ class Fit:
     @cached_property
     def scored(self) -> dict[str, NDArray[np.int64]]:
         """The vertices of each part whose value is known; parts without any are left out."""
-        found = {part: getattr(self.split, part) for part in PARTS}
-        found = {part: index[self.plan.known[index]] for part, index in found.items()}
-        return {part: index for part, index in found.items() if len(index)}
+        parts = {part: getattr(self.plan.split, part) for part in PARTS}
+        parts = {part: index[self.plan.known[index]] for part, index in parts.items()}
+        return {part: index for part, index in parts.items() if len(index)}
 
     @property
     def part(self) -> str:
         """The part to judge by: test, or validation or training where there is no other."""
-        return next(part for part in reversed(PARTS) if part in self.scored)
+        return list(self.scored)[-1]
 
     @property
     def judged(self) -> NDArray[np.int64]:
@@ -201,15 +187,18 @@ def train_fit(
     if request.coverage is not None:
         estimator.calibration_fraction = calibration_share(len(plan.split.val), request.coverage)
     rule = plan_decision(plan, request)
-    if rule is not None and rule.asked and isinstance(estimator, VertexClassifier):
+    if rule is not None and rule.is_named and isinstance(estimator, VertexClassifier):
         estimator.positive = plan.target.names[rule.positive]
     estimator.fit(
         graph=plan.graph, y=plan.target, split=plan.split, callback=callback,
         start_from=plan.earlier,
     )  # fmt: skip
-    fit = _make_fit(plan, estimator, rule, estimator.outputs_, estimator.seconds_)
+    outputs = estimator.outputs_
     notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
-    fit = replace(fit, notes=notes, coverage=request.coverage)
+    fit = Fit(
+        plan, estimator, outputs, settle(rule, plan, outputs), seconds=estimator.seconds_,
+        notes=notes, coverage=request.coverage,
+    )  # fmt: skip
     of_compared = callback.of_compared()
     if request.repeats > 1:
         fit = replace(fit, repeats=repeat_fit(fit, request.repeats, callback=of_compared))
@@ -226,92 +215,54 @@ def train_baselines(
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch, the number of networks that are averaged, the folds that they
     hold out and the rule of the decision are the model's; each system has its usual learning rate
-    and decay. Where the callback ends them none is returned: one
-    cut short would be no fair comparison.
+    and decay. Where the callback ends them none is returned: one cut short would be no fair
+    comparison.
     """
-    plan, fitted = fit.plan, fit.estimator
-    others = [_baseline(fitted, name) for name in BASELINES]
-
-    def work(number: int) -> tuple[NDArray[np.float64], float] | None:
-        if fitted.held_ is not None:
-            return _train_in_folds(fit, others[number], fitted.held_, callback)
-        other = others[number].fit_prepared(
-            fitted.prepared_, fitted.graph_, plan.target, plan.split, seed=plan.seed,
-            callback=callback,
-        )  # fmt: skip
-        if any(result.stopped == ASKED for result in other.results_):
-            return None
-        return other.outputs_, other.seconds_
-
-    made: list[tuple[NDArray[np.float64], float]] = []
-    for number in range(len(others)):
-        answered = work(number)
-        if answered is None:
+    plan, fitted, held = fit.plan, fit.estimator, fit.estimator.held_
+    made: list[Fit] = []
+    for name, meaning in BASELINES.items():
+        other = _baseline(fitted, name)
+        if held is None:
+            other.fit_prepared(
+                fitted.prepared_, fitted.graph_, plan.target, plan.split, seed=plan.seed,
+                callback=callback,
+            )  # fmt: skip
+            results, outputs, seconds = other.results_, other.outputs_, other.seconds_
+        else:
+            outcomes = train_system(
+                fitted.prepared_,
+                other.build_system(**other.choose(plan.target, plan.split)),
+                Folding.again(held, plan.split).splits,
+                [repeated_seed(plan.seed, fold) for fold in range(N_FOLDS)],
+                class_weight=fitted.class_weights_,
+                callback=callback,
+            )
+            results, seconds = [o.result for o in outcomes], sum(o.seconds for o in outcomes)
+            answers = without_own_labels([o.probabilities for o in outcomes], held)
+            outputs = in_units(pooling_of(fit.task).together(answers), fitted.target_scales_)
+        if any(result.stopped == ASKED for result in results):
             return ()
-        made.append(answered)
-    return tuple(
-        replace(
-            _make_fit(plan, other, rule, *answered),
-            name=name,
-            title=get_system(name).title,
-            meaning=BASELINES[name],
-        )
-        for name, other, answered in zip(BASELINES, others, made, strict=True)
-    )
-
-
-def _train_in_folds(
-    fit: Fit, other: VertexEstimator, held: NDArray[np.int8], callback: Callback
-) -> tuple[NDArray[np.float64], float] | None:
-    """Return the outputs of a baseline whose networks hold out the folds of the model's.
-
-    None where the callback ended it.
-    """
-    plan, fitted = fit.plan, fit.estimator
-    system = other.build_system(**other.choose(plan.target, plan.split))
-    outcomes = train_system(
-        fitted.prepared_,
-        system,
-        Folding.again(held, plan.split).splits,
-        [repeated_seed(plan.seed, fold) for fold in range(N_FOLDS)],
-        class_weight=fitted.class_weights_,
-        callback=callback,
-    )
-    if any(outcome.result.stopped == ASKED for outcome in outcomes):
-        return None
-    answers = without_own_labels([outcome.probabilities for outcome in outcomes], held)
-    outputs = in_units(pooling_of(fit.task).together(answers), fitted.target_scales_)
-    return outputs, sum(outcome.seconds for outcome in outcomes)
-
-
-def _make_fit(
-    plan: Plan,
-    estimator: VertexEstimator,
-    rule: DecisionRule | None,
-    outputs: NDArray[np.float64],
-    seconds: float,
-) -> Fit:
-    """Return a model and what it says as a fit; each chooses its own threshold."""
-    decision = None if rule is None else rule.settle(plan, outputs)
-    return Fit(plan, estimator, outputs, decision, seconds=seconds, notes=plan.notes)
+        decision = settle(rule, plan, outputs)
+        title = get_system(name).title
+        made.append(Fit(plan, other, outputs, decision, name, title, meaning, seconds))
+    return tuple(made)
 
 
 def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRegressor:
     """Return a plain model with the limits of a fitted one."""
     settings = fitted.system_.settings()
-    shared = {name: settings[name] for name in ("max_epochs", "patience", "monitor")}
-    for parameter in ("n_members", "device", "calibration_fraction"):
-        shared[parameter] = getattr(fitted, parameter)
+    limits = {key: settings[key] for key in ("max_epochs", "patience", "monitor")}
+    limits |= {key: getattr(fitted, key) for key in ("n_members", "device", "calibration_fraction")}
     if isinstance(fitted, VertexClassifier) and fitted.task_.one_class:
-        own = {"class_weight": fitted.class_weight, "positive": fitted.positive}
-        return SystemClassifier(model=name, **shared, **own)
+        weights = {"class_weight": fitted.class_weight, "positive": fitted.positive}
+        return SystemClassifier(model=name, **limits, **weights)
     # A score of classes stands for every task's own.
-    shared["monitor"] = fitted.task_.resolve(shared["monitor"])
+    limits["monitor"] = fitted.task_.resolve(limits["monitor"])
     model = f"{name}@dropout={settings.get('dropout', DROPOUT)}"
     if isinstance(fitted, VertexRegressor):
         scales = [scale.name for scale in fitted.target_scales_]
-        return SystemRegressor(model=model, scale=scales, **shared)
-    return SystemClassifier(model=model, **shared)
+        return SystemRegressor(model=model, scale=scales, **limits)
+    return SystemClassifier(model=model, **limits)
 
 
 def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[str, Any] | None:
@@ -342,56 +293,38 @@ def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[s
         class_weight=estimator.class_weights_,
         callback=callback,
     )
-    if any(outcome.result.stopped == "asked" for outcome in outcomes):
+    if any(outcome.result.stopped == ASKED for outcome in outcomes):
         return None
     alike = [FittedMember(o.system, o.network, weight=1 / members) for o in outcomes[:members]]
-    outputs = [outcome.probabilities for outcome in outcomes]
-    each = [fit] + [
-        replace(
-            fit,
-            plan=replace(plan, split=split),
-            outputs=in_units(
-                combine(outputs[i : i + members], alike, fit.task), estimator.target_scales_
-            ),
-        )
-        for split, i in zip(splits[1:], range(0, len(outputs), members), strict=True)
-    ]
-    same = all(_equal(split, splits[0]) for split in splits)
-    scores = [one.scores for one in each]
-    return {
-        "n": repeats,
-        "seeds": seeds,
-        "splits": "one" if same else "drawn",
-        "scores": _spread(scores, splits, fit.task.metrics, same=same),
-    }
-
-
-def _spread(
-    scores: Sequence[dict[str, dict[str, Any]]],
-    splits: Sequence[Split],
-    metrics: Mapping[str, Metric],
-    *,
-    same: bool,
-) -> dict[str, dict[str, Any]]:
-    """Summarise the scores that every repeat has."""
-    found: dict[str, dict[str, Any]] = {}
-    for part in [p for p in ("train", "val", "test") if all(p in s for s in scores)]:
+    scores = [fit.scores]
+    for k, split in enumerate(splits[1:]):
+        answers = [o.probabilities for o in outcomes[k * members : (k + 1) * members]]
+        outputs = in_units(combine(answers, alike, fit.task), estimator.target_scales_)
+        scores.append(replace(fit, plan=replace(plan, split=split), outputs=outputs).scores)
+    same = all(
+        np.array_equal(getattr(split, part), getattr(plan.split, part))
+        for split in splits
+        for part in PARTS
+    )
+    spread: dict[str, dict[str, Any]] = {}
+    for part in [p for p in PARTS if all(p in s for s in scores)]:
         # Splits of one graph share vertices, so that their scores are not independent.
         ratios = [len(getattr(split, part)) / len(split.train) for split in splits]
         ratio = 0.0 if same else float(np.mean(ratios))
-        names = set.intersection(*(set(s[part]) for s in scores)) & set(metrics)
-        found[part] = {
-            name: _summary(metrics[name], [s[part][name] for s in scores], ratio)
+        names = set.intersection(*(set(s[part]) for s in scores)) & set(fit.task.metrics)
+        spread[part] = {
+            name: _summary(fit.task.metrics[name], [s[part][name] for s in scores], ratio)
             for name in scores[0][part]
             if name in names
         }
-    return found
+    how = "one" if same else "drawn"
+    return {"n": repeats, "seeds": seeds, "splits": how, "scores": spread}
 
 
 def _summary(metric: Metric, values: list[float], ratio: float) -> dict[str, Any]:
     """Return mean, deviation and interval, within the values that the score can take."""
-    mean, deviation = float(np.mean(values)), float(np.std(values))
-    low, high = mean_interval(mean, deviation, len(values), ratio)
+    mean = float(np.mean(values))
+    low, high = mean_interval(mean, float(np.std(values)), len(values), ratio)
     least, most = (0.0, 1.0) if metric.share else (-np.inf, np.inf)
     return {
         "mean": mean,
@@ -400,9 +333,3 @@ def _summary(metric: Metric, values: list[float], ratio: float) -> dict[str, Any
         "high": min(high, most) if np.isfinite(high) else None,
         "values": values,
     }
-
-
-def _equal(a: Split, b: Split) -> bool:
-    return all(
-        np.array_equal(getattr(a, part), getattr(b, part)) for part in ("train", "val", "test")
-    )

@@ -20,7 +20,7 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.calibration import check_coverage_asked
+from graphfilter.runs.calibration import calibrated_columns, check_coverage_request
 from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.decision import plan_decision
 from graphfilter.runs.fit import Fit, train_fit
@@ -226,7 +226,7 @@ def fit_folder(
             plan.earlier, plan.target, plan.split, graph.n_features, graph.feature_names
         )
     plan_decision(plan, request)
-    check_coverage_asked(plan, request.coverage)
+    check_coverage_request(plan, request.coverage)
     if request.keep_graph and request.forget_ids:
         raise ConfigError(
             "`keep_graph` keeps the ids of the vertices, which `forget_ids` leaves out: choose one."
@@ -270,7 +270,11 @@ def _write_run(
     """Write every file of a run, the model last."""
     conclusion, plan = conclude(fit), fit.plan
     metrics = measure_fit(fit, conclusion.comparison)
-    inside = {} if fit.promised is None else fit.promised.columns()
+    inside = (
+        {}
+        if fit.calibration is None
+        else calibrated_columns(fit.names, fit.calibration.sets, fit.calibration.intervals)
+    )
 
     def columns(rows: slice) -> dict[str, Any]:
         here = {name: values[rows] for name, values in inside.items()}

@@ -1,4 +1,4 @@
-"""What directions and edge types contribute to an answer."""
+"""What is measured of a fit: the content of ``metrics.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from graphfilter.estimators.graph import MemberNote, OfCommittee
+from graphfilter.estimators.graph import OfCommittee
 from graphfilter.estimators.sgf import CHANNELS
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models import ChannelNetwork
@@ -17,44 +17,6 @@ from graphfilter.runs.comparison import Comparison
 from graphfilter.runs.decision import measure_decision
 from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Diagnosis
-
-
-class ChannelMetrics(TypedDict):
-    """One channel in ``metrics.json``: its share in the answer, and each member's filter."""
-
-    name: str
-    share: float
-    theta: list[list[float]]
-
-
-def measure_channels(estimator: VertexEstimator) -> list[ChannelMetrics]:
-    """Return what each channel contributes to the fitted graph's answer; nothing without any."""
-    members = [m for m in estimator.members_ if isinstance(m, ChannelNetwork)]
-    if not members:
-        return []
-    prepared = estimator.prepared_
-    operator = prepared.operator(CHANNELS)
-    # Copies: the estimator's own stay where they are.
-    there = [deepcopy(m).eval().to(operator.device) for m in members]
-    shares = [m.contributions(operator, prepared.x) for m in there]
-    return [
-        {
-            "name": name,
-            "share": float(np.mean([share[name] for share in shares])),
-            "theta": [m.learned_filters()[name].coefficients().detach().tolist() for m in members],
-        }
-        for name in members[0].channels
-    ]
-
-
-class MemberMetrics(TypedDict):
-    """One member of a committee in ``metrics.json``; epochs are those of all its seeds."""
-
-    title: str
-    share: float
-    seconds: float
-    epochs: int
-    remark: NotRequired[str]
 
 
 class FitMetrics(TypedDict):
@@ -66,9 +28,10 @@ class FitMetrics(TypedDict):
     ``label_frequency``: the graph frequency of each class, label or number.
     ``decision``, of two classes: the threshold, what it gives by part, and the lift.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
-    ``channels``, where edges have types or directions: the share and the filter of each.
-    ``members``, of a committee: the share, the time and the epochs of each, and a ``remark`` where
-    there is one; ``absent``: why others have no part, by title.
+    ``channels``, where edges have types or directions: the name, the share in the answer, and
+    ``theta``, the filter of each member.
+    ``members``, of a committee: title, share, seconds, the epochs of all seeds, and a ``remark``
+    where there is one; ``absent``: why others have no part, by title.
     ``promise``, where a coverage was asked for: how large sets or intervals are, and how often they
     held the truth of test vertices, also by class and by degree.
     ``scales``, of numbers: the scale each was learned on.
@@ -90,8 +53,8 @@ class FitMetrics(TypedDict):
     peak_memory_mb: float | None
     decision: NotRequired[dict[str, Any]]
     repeats: NotRequired[Mapping[str, Any]]
-    channels: NotRequired[list[ChannelMetrics]]
-    members: NotRequired[dict[str, MemberMetrics]]
+    channels: NotRequired[list[dict[str, Any]]]
+    members: NotRequired[dict[str, dict[str, Any]]]
     absent: NotRequired[dict[str, str]]
     promise: NotRequired[dict[str, Any]]
     scales: NotRequired[dict[str, str]]
@@ -101,24 +64,38 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     """Return the content of ``metrics.json``."""
     estimator, plan = fit.estimator, fit.plan
     frequency, results = plan.frequency, estimator.results_
-    known = [value for value in frequency.values() if np.isfinite(value)]
-    mean = float(np.mean(known)) if known else np.nan
-    if isinstance(fit.diagnosis, Diagnosis):
-        mean = fit.diagnosis.label_frequency.mean
+    finite = {n: float(f) if np.isfinite(f) else None for n, f in frequency.items()}
+    known = [value for value in finite.values() if value is not None]
+    mean = float(np.mean(known)) if known else None
+    if isinstance(plan.diagnosis, Diagnosis):
+        mean = float(plan.diagnosis.label_frequency.mean)
+        mean = mean if np.isfinite(mean) else None
+    peak_memory_mb = None
+    if sys.platform != "win32":
+        import resource
+
+        # The largest resident size of this process so far.
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak_memory_mb = round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    filters = [
+        {name: p.detach().tolist() for name, p in f.named_parameters()}
+        | {"theta": f.coefficients().detach().tolist()}
+        for f in estimator.filters_
+    ]
     metrics: FitMetrics = {
         "task": fit.task.name,
         "target": fit.names,
         "scores": fit.scores,
         "headline": comparison.to_dict(),
-        "split_rule": fit.split.rule,
-        "label_frequency": {name: finite(value) for name, value in frequency.items()},
-        "label_frequency_mean": finite(mean),
-        "filter": [_filter_numbers(f) for f in estimator.filters_],
+        "split_rule": plan.split.rule,
+        "label_frequency": finite,
+        "label_frequency_mean": mean,
+        "filter": filters,
         "epochs": [result.n_epochs for result in results],
         "best_epoch": [result.best_epoch for result in results],
         "stopped": [result.stopped for result in results],
         "seconds": results[0].seconds,
-        "peak_memory_mb": _peak_memory_mb(),
+        "peak_memory_mb": peak_memory_mb,
     }
     if fit.decision is not None:
         metrics["decision"] = measure_decision(fit.decision, plan, fit.outputs)
@@ -127,44 +104,34 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
     if fit.repeats is not None:
         metrics["repeats"] = fit.repeats
     if isinstance(estimator, OfCommittee):
-        metrics["members"] = {note.name: _measure_member(note) for note in estimator.member_notes_}
-        metrics["absent"] = estimator.absent_
-        metrics["seconds"] = fit.seconds
-    if fit.promised is not None:
-        metrics["promise"] = fit.promised.to_dict()
+        members: dict[str, dict[str, Any]] = {}
+        for note in estimator.member_notes_:
+            keys = ("title", "share", "seconds", "epochs", *(["remark"] if note.remark else []))
+            members[note.name] = {key: getattr(note, key) for key in keys}
+        metrics |= {"members": members, "absent": estimator.absent_, "seconds": fit.seconds}
+    if fit.calibration is not None:
+        metrics["promise"] = fit.calibration.to_dict()
     if estimator.target_scales_:
-        scaled = zip(fit.names, estimator.target_scales_, strict=True)
-        metrics["scales"] = {name: scale.name for name, scale in scaled}
+        scales = zip(fit.names, estimator.target_scales_, strict=True)
+        metrics["scales"] = {name: scale.name for name, scale in scales}
     return metrics
 
 
-def _measure_member(note: MemberNote) -> MemberMetrics:
-    found: MemberMetrics = {
-        "title": note.title,
-        "share": note.share,
-        "seconds": note.seconds,
-        "epochs": note.epochs,
-    }
-    if note.remark:
-        found["remark"] = note.remark
-    return found
-
-
-def _peak_memory_mb() -> float | None:
-    """Return the largest resident size of this process so far, where the system tells."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
-
-
-def _filter_numbers(learned: Any) -> dict[str, list[float]]:
-    numbers = {name: p.detach().tolist() for name, p in learned.named_parameters()}
-    return {**numbers, "theta": learned.coefficients().detach().tolist()}
-
-
-def finite(value: float) -> float | None:
-    """Return None for NaN, which JSON does not know."""
-    return float(value) if np.isfinite(value) else None
+def measure_channels(estimator: VertexEstimator) -> list[dict[str, Any]]:
+    """Return what each channel contributes to the fitted graph's answer; nothing without any."""
+    members = [m for m in estimator.members_ if isinstance(m, ChannelNetwork)]
+    if not members:
+        return []
+    prepared = estimator.prepared_
+    operator = prepared.operator(CHANNELS)
+    # Copies: the estimator's own stay where they are.
+    there = [deepcopy(m).eval().to(operator.device) for m in members]
+    shares = [m.contributions(operator, prepared.x) for m in there]
+    return [
+        {
+            "name": name,
+            "share": float(np.mean([share[name] for share in shares])),
+            "theta": [m.learned_filters()[name].coefficients().detach().tolist() for m in members],
+        }
+        for name in members[0].channels
+    ]

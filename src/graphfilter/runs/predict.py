@@ -19,7 +19,13 @@ from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.views import Known
-from graphfilter.runs.calibration import promise_columns, with_answers
+from graphfilter.runs.calibration import (
+    calibrated_columns,
+    describe_size,
+    size_of,
+    too_few,
+    with_answers,
+)
 from graphfilter.runs.drift import Drift, find_drift
 from graphfilter.runs.fit import answers_of
 from graphfilter.runs.loading import NEW, UNKNOWN, RunDescription, parts_in_run
@@ -70,10 +76,6 @@ def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> 
 # Vertices whose probabilities are in memory together.
 GROUP = 1 << 15
 
-EXCHANGEABLE = (
-    "Coverage is guaranteed only for vertices that are exchangeable with the validation "
-    "vertices of the fit, not for those of another type, time or origin."
-)
 PART_TITLES = {
     NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
     "unlabelled": "unlabelled in the run", "unused": "not used by the run", UNKNOWN: UNKNOWN,
@@ -131,11 +133,6 @@ class Prediction:
         """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
         return self.every_answer[self.rows]
 
-    @property
-    def unseen(self) -> NDArray[np.bool_]:
-        """Which vertices the model has not learned from: neither trained nor validated on."""
-        return ~np.isin(self.parts, ("train", "val"))
-
     def outputs(self, rows: Rows = ALL) -> NDArray[np.float64]:
         """Return the outputs for some of the vertices (m, C)."""
         return self.member_outputs.outputs(self.rows[rows])
@@ -159,13 +156,13 @@ class Prediction:
         """Write a row per vertex as CSV or Parquet."""
 
         def columns(rows: slice) -> dict[str, Any]:
-            promised = {}
+            inside = {}
             if self.coverage is not None:
                 ends = None if self.intervals is None else self.intervals[rows]
-                promised = promise_columns(self.names, self.sets(rows), ends)
+                inside = calibrated_columns(self.names, self.sets(rows), ends)
             return prediction_columns(
                 self.estimator.task_, self.names, self.outputs(rows),
-                self.every_answer[self.rows[rows]], self.parts[rows], promised,
+                self.every_answer[self.rows[rows]], self.parts[rows], inside,
             )  # fmt: skip
 
         write_rows(path, self.graph, columns, excel_safe=excel_safe)
@@ -190,33 +187,27 @@ class Prediction:
         """Say which vertices the model knows by their ids, where it can make use of that."""
         return self.estimator.describe_recognised(self.whole)
 
-    def describe_promise(self) -> list[str]:
-        """Say how large sets or intervals are, and of which vertices the promise is."""
+    def describe_coverage(self) -> list[str]:
+        """Say how large sets or intervals are, and for which vertices the coverage holds."""
         if self.coverage is None:
             return []
-        share, unseen, on = f"{self.coverage:.3g}", self.unseen, " on unseen vertices"
+        unseen, on = ~np.isin(self.parts, ("train", "val")), " on unseen vertices"
         if not unseen.any() or UNKNOWN in self.parts:
             unseen, on = np.ones_like(unseen), ""
-        if self.intervals is not None:
-            width = float(np.median(np.diff(self.intervals[unseen, 0], axis=1)))
-            sentences = [
-                f"Intervals with coverage {share} have a median width of {number(width)}{on}."
-            ]
+        if self.packed_sets is None:
+            size = size_of(unseen, None, self.intervals)
         else:
-            assert self.packed_sets is not None
             size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
-            of = "classes" if self.estimator.task_.one_class else "labels"
-            sentences = [
-                f"Prediction sets with coverage {share} have {size:.2f} {of} on average{on}."
-            ]
+        of_sets, one_class = self.packed_sets is not None, self.estimator.task_.one_class
+        sentences = [describe_size(self.coverage, size, of_sets, one_class, on)]
         n = check_calibrated(self.estimator.calibration_).n_vertices
         if n < fewest_for(self.coverage):
-            sentences.append(
-                f"{count(n, 'validation vertex', 'validation vertices')} cannot calibrate this "
-                f"coverage, which needs {fewest_for(self.coverage)}: every set or interval holds "
-                "everything."
-            )
-        return [*sentences, EXCHANGEABLE]
+            sentences.append(too_few(n, self.coverage))
+        return [
+            *sentences,
+            "Coverage is guaranteed only for vertices that are exchangeable with the validation "
+            "vertices of the fit, not for those of another type, time or origin.",
+        ]
 
 
 def predict_run(
@@ -251,7 +242,13 @@ def predict_run(
         member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
     parts = parts_in_run(folder, asked)
-    every = _every_answer(estimator, run, member_outputs, graph.n_vertices)
+    # Class numbers in few bytes, bits of labels.
+    task, names = estimator.task_, [str(name) for name in estimator.target_names_]
+    kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
+    every = np.concatenate([
+        answers_of(task, member_outputs.outputs(some), names, run.decision).astype(kind)
+        for some in blocks(graph.n_vertices, GROUP)
+    ])  # fmt: skip
     made = Prediction(asked, estimator, run, target, rows, member_outputs, every, parts, coverage)
     if coverage is None:
         return made
@@ -266,66 +263,38 @@ def predict_run(
     return replace(made, packed_sets=np.concatenate(packed))
 
 
-def _every_answer(
-    estimator: VertexEstimator, run: RunDescription, member_outputs: MemberAnswers, n: int
-) -> NDArray[Any]:
-    """Return what is answered of every vertex: class numbers in few bytes, bits of labels."""
-    task, names = estimator.task_, [str(name) for name in estimator.target_names_]
-    kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
-    found = [
-        answers_of(task, member_outputs.outputs(rows), names, run.decision).astype(kind)
-        for rows in blocks(n, GROUP)
-    ]
-    return np.concatenate(found)
-
-
-# What the model has learned from, and what chose its epochs and weights.
-TRAIN, VAL = "train", "val"
-
-
 def describe_answers(prediction: Prediction, target: Target | None = None) -> list[str]:
-    """Compare answers with what a graph, or a ``target``, knows; none where nothing is known.
+    """Compare predictions with what a graph, or a ``target``, knows; none where nothing is known.
 
     A graph that grew since the run was made holds vertices the run was trained or validated on.
     The model knows them, so they are counted apart.
     """
     graph, task, parts = prediction.graph, prediction.estimator.task_, prediction.parts
-    answers = prediction.answers
+    answers, others = prediction.answers, ~np.isin(parts, ("train", "val"))
     if not task.one_class:
-        return [] if target is None else _say_scores(prediction, answers, target)
+        if target is None or not (target.codes >= 0).any():
+            return []
+        new = np.flatnonzero((target.codes >= 0) & others)
+        if not len(new):
+            return [
+                "All vertices with a known value were used for training or validation: none is "
+                "left to score."
+            ]
+        assert target.values is not None
+        scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
+        shown = [
+            f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
+            for key, metric in list(task.metrics.items())[:2]
+            if key in scores
+        ]
+        where = count(len(new), "vertex", "vertices")
+        return [f"On the {where} with a known value and not used for training: {', '.join(shown)}."]
     if graph.labels is None or not (graph.labels >= 0).any():
         return []
     known = graph.labels >= 0
-    truth = np.array([str(name) for name in graph.classes], dtype=object)[graph.labels[known]]
-    names = np.array(prediction.names, dtype=object)
-    right = names[answers[known]] == truth
-    return [*_say_accuracy(right, parts[known]), *_say_new_classes(truth, names)]
-
-
-def _say_scores(prediction: Prediction, answers: NDArray[Any], target: Target) -> list[str]:
-    task, known = prediction.estimator.task_, target.codes >= 0
-    new = np.flatnonzero(known & prediction.unseen)
-    if not len(new):
-        if not known.any():
-            return []
-        return [
-            "All vertices with a known value were used for training or validation: none is "
-            "left to score."
-        ]
-    assert target.values is not None
-    scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
-    where = f"{count(len(new), 'vertex', 'vertices')} with a known value and not used for training"
-    shown = list(task.metrics.items())[:2]
-    told = [
-        f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
-        for key, metric in shown
-        if key in scores
-    ]
-    return [f"On the {where}: {', '.join(told)}."]
-
-
-def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str]:
-    others = ~np.isin(parts, (TRAIN, VAL))
+    truth = [str(graph.classes[c]) for c in graph.labels[known]]
+    names, parts, others = prediction.names, parts[known], others[known]
+    right = np.array([names[a] for a in answers[known]], object) == np.array(truth, object)
 
     def of(*words: str) -> list[str]:
         return [
@@ -334,26 +303,24 @@ def _say_accuracy(right: NDArray[np.bool_], parts: NDArray[np.str_]) -> list[str
             if (n := int((parts == part).sum()))
         ]
 
-    known = of(TRAIN, VAL)
-    if not others.any():
+    if others.any():
+        learned = of("train", "val")
+        # Vertices that are new, beside others: those are what the model is asked for.
+        beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *learned]
+        where = count(int(others.sum()), "labelled vertex", "labelled vertices")
+        where += " not used for training" if learned else ""
+        brackets = f" ({', '.join(beside)})" if beside else ""
+        sentences = [f"Accuracy on the {where}: {right[others].mean():.1%}{brackets}."]
+    else:
         labelled = count(len(right), "labelled vertex was", "labelled vertices were")
-        return [
+        sentences = [
             f"The {labelled} used for training or validation: no other label is left to "
             "measure accuracy on."
         ]
-    labelled = count(int(others.sum()), "labelled vertex", "labelled vertices")
-    where = f"{labelled} not used for training" if known else labelled
-    # Vertices that are new, beside others: those are what the model is asked for.
-    beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *known]
-    beside = f" ({', '.join(beside)})" if beside else ""
-    return [f"Accuracy on the {where}: {right[others].mean():.1%}{beside}."]
-
-
-def _say_new_classes(truth: NDArray[Any], names: NDArray[Any]) -> list[str]:
-    counts = Counter(word for word in truth.tolist() if word not in set(names.tolist()))
-    if not counts:
-        return []
-    classes = [name for name, _ in counts.most_common()]
-    many = count(len(classes), "class was", "classes were")
-    n = count(counts.total(), "vertex", "vertices")
-    return [f"{many} never seen in training ({listed_names(classes)}): {n} cannot be right."]
+    unheard = Counter(name for name in truth if name not in set(names))
+    if unheard:
+        many = count(len(unheard), "class was", "classes were")
+        classes = listed_names([name for name, _ in unheard.most_common()])
+        n = count(unheard.total(), "vertex", "vertices")
+        sentences.append(f"{many} never seen in training ({classes}): {n} cannot be right.")
+    return sentences

@@ -195,7 +195,7 @@ class Reference:
         """Summarise a fit."""
         graph, task, outputs, answers = fit.graph, fit.task, fit.outputs, fit.answers
         every, n = np.arange(graph.n_vertices), len(fit.names)
-        unseen = np.setdiff1d(every, fit.split.train)
+        unseen = np.setdiff1d(every, fit.plan.split.train)
         seen = sample(every, graph.n_features, fit.plan.seed)
         sampled = sample(unseen if len(unseen) else every, n, fit.plan.seed)
         deviation = np.ones(1)

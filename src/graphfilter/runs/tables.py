@@ -86,13 +86,13 @@ def prediction_columns(
     outputs: NDArray[np.float64],
     answers: NDArray[Any],
     parts: NDArray[np.str_] | None = None,
-    promised: Mapping[str, NDArray[Any]] | None = None,
+    inside: Mapping[str, NDArray[Any]] | None = None,
 ) -> Columns:
     """Return the columns of a table of predictions for some vertices.
 
-    Those of the task (what is predicted, ...), ``promised`` sets or intervals, and the part.
+    Those of the task (what is predicted, ...), ``inside`` sets or intervals, and the part.
     """
-    every = {**task.columns(outputs, answers, names), **(promised or {})}
+    every = {**task.columns(outputs, answers, names), **(inside or {})}
     found: Columns = {
         name: _text(values) if values.dtype == object else values for name, values in every.items()
     }

@@ -52,7 +52,7 @@ def make_worklists(fit: Fit) -> list[WorkList]:
     Classes: the vertices most likely of the one of two that is looked for, the least sure ones,
     and labels that may be wrong, explained against the label. Otherwise the largest errors.
     """
-    estimator, codes = fit.estimator, fit.target.codes
+    estimator, codes = fit.estimator, fit.plan.target.codes
     prepared = estimator.prepare(estimator.graph_)
     most = _affordable(fit, prepared)
     if not fit.task.one_class:
@@ -122,8 +122,8 @@ def most_doubted(fit: Fit) -> Index:
     2021, Confident Learning).
     """
     known = np.flatnonzero(fit.plan.known)
-    rejected = known[fit.answers[known] != fit.target.codes[known]]
-    of_label = fit.outputs[rejected, fit.target.codes[rejected]]
+    rejected = known[fit.answers[known] != fit.plan.target.codes[known]]
+    of_label = fit.outputs[rejected, fit.plan.target.codes[rejected]]
     return rejected[np.argsort(of_label, kind="stable")][:MOST_VERTICES]
 
 
