@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from graphfilter.cli.app import app
-from graphfilter.cli.options import PANELS, RUN, laid_out
+from graphfilter.cli.app import app, laid_out
+from graphfilter.cli.options import PANELS, RUN
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

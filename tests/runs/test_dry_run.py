@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tests.processes import apart, peaks_of_fits
 
 import graphfilter as gf
-from graphfilter.runs.dry_run import baselines_fit, plan_dry_run, time_fit
+from graphfilter.runs.dry_run import plan_dry_run, time_fit
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.systems import get_system
 from graphfilter.systems.costs import estimate_cost
@@ -102,9 +102,13 @@ def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
 
 def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
     plan = plan_fit(Source(make_graph(n_features=20_000)), 0)
-    assert baselines_fit(plan)
+    small = gf.SGFClassifier(hidden_size=1, device="cpu")
+    assert plan_dry_run(plan, small).within_memory(plan, small, baselines=True) == (plan, True)
+    monkeypatch.setattr("graphfilter.runs.dry_run.DryRun.check", lambda _: None)
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "800M")
-    assert not baselines_fit(plan)
+    less, baselines = plan_dry_run(plan, small).within_memory(plan, small, baselines=True)
+    assert not baselines
+    assert less.notes[-1] == "the baselines do not fit in memory: left out."
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -21,10 +21,11 @@ NO_MEMORY = (
 def main() -> NoReturn:
     """Run a command; bad input ends in one line on standard error and exit code 2."""
     from graphfilter.cli.screen import complain, end_stopped, prepare_streams, tell
+
+    prepare_streams()
     from graphfilter.util.errors import GraphFilterError
     from graphfilter.util.machine import check_surroundings, prepare_threads
 
-    prepare_streams()
     code = EXIT_BAD_INPUT
     try:
         check_surroundings()

@@ -9,15 +9,19 @@ function with typer's options, a dataclass as in :mod:`.options`, or a ``typer.T
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint
 from typing import Any
 
 import typer
+import typer.core
 
-from graphfilter.cli.options import Group, make_command
+from graphfilter.cli.options import PANELS, RUN
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.plugins import COMMANDS, plug_ins, why_broken
 from graphfilter.version import __version__
@@ -35,6 +39,84 @@ OURS = {
     "studio": "graphfilter.cli.studio:Studio",
     "data": "graphfilter.cli.data:app",
 }
+
+
+# In the docstring of a command: the section, and an entry of it.
+_ATTRIBUTES = r"\n*Attributes\n-+\n"
+_ATTRIBUTE = re.compile(r"^(\w+)(?: : (\S+))?\n((?: +.+\n?)+)", re.M)
+
+
+class _LaidOut:
+    """A command whose options are laid out, and which runs the dataclass that they make."""
+
+    params: list[Any]
+
+    def __init__(self, *args: Any, callback: Any = None, **options: Any) -> None:
+        def run(**values: Any) -> Any:
+            made = callback(**values)
+            return made() if is_dataclass(made) and callable(made) else made
+
+        text, *_ = re.split(_ATTRIBUTES, options.pop("help", None) or "")
+        above: Any = super()
+        above.__init__(*args, callback=callback and run, help=text.rstrip() or None, **options)
+        self.first = tuple(getattr(callback, "first", "").split())
+        kind: Any = getattr(callback, "__wrapped__", None)
+        for base in reversed(getattr(kind, "__mro__", ())):
+            documented = re.split(_ATTRIBUTES, inspect.cleandoc(base.__doc__ or ""))[1:]
+            for name, metavar, words in _ATTRIBUTE.findall("".join(documented)):
+                for param in self.params:
+                    if param.name == name:
+                        param.metavar, param.help = metavar or None, " ".join(words.split())
+        self.params = laid_out(self.params, self.first)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        above: Any = super()
+        found = above.get_help_option(ctx)
+        if found is not None:
+            found.metavar = ""
+        return found
+
+
+class Command(_LaidOut, typer.core.TyperCommand):
+    """A command whose help is laid out."""
+
+
+class Group(_LaidOut, typer.core.TyperGroup):
+    """A group of commands whose own options are laid out."""
+
+
+def make_command(name: str, code: Any) -> Any:
+    """Return the command of a dataclass or a function, or the group of a ``typer.Typer``."""
+    if isinstance(code, typer.Typer):
+        group = typer.main.get_group(code)
+        group.name = name
+        return group
+    holder = typer.Typer(
+        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+    )
+    holder.command(name, cls=Command)(code)
+    return typer.main.get_command(holder)
+
+
+def laid_out(params: list[Any], first: tuple[str, ...]) -> list[Any]:
+    """Return the parameters in the order of help: arguments, the first options, the panels."""
+    places: dict[str, tuple[int, int]] = {}
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+            if param.default is False:
+                param.secondary_opts = []
+        if param.param_type_name == "argument":
+            places[param.name] = 0, 0
+        elif param.name in first:
+            param.rich_help_panel = None
+            places[param.name] = 1, first.index(param.name)
+        else:
+            if first and not param.rich_help_panel:
+                param.rich_help_panel = RUN
+            panel = getattr(param, "rich_help_panel", None)
+            places[param.name] = 2, PANELS.index(panel) if panel in PANELS else -1
+    return sorted(params, key=lambda param: places[param.name])
 
 
 class Commands(Mapping[str, Any]):

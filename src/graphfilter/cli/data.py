@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from graphfilter.cli.options import Command, Group, Quiet, argument, flag, option
+from graphfilter.cli.app import Command, Group
+from graphfilter.cli.options import Quiet, argument, flag, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import typer
 
-from graphfilter.cli.fit_options import TargetOptions, TrainingOptions
-from graphfilter.cli.options import given_words
+from graphfilter.cli.fit_options import (
+    COMMITTEES,
+    DEFAULT,
+    OF_SGF,
+    SGF,
+    TargetOptions,
+    TrainingOptions,
+)
+from graphfilter.cli.options import given_words, listed
 from graphfilter.cli.progress import duration, training_bar, what_is_kept
 from graphfilter.cli.screen import end_stopped, say, show_table, tell, waiting, word_of
 from graphfilter.cli.sources import model_of
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
     from graphfilter.runs.plan import Plan, Source
     from graphfilter.training.scores import Metric
 
+# Options that are about classes: they have no meaning for numbers and labels.
+_OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 # What the columns of a table are is settled by the run to start from.
 _SETTLED = ("features", "categorical", "drop", "kinds", "vertex_kind")
@@ -56,9 +65,8 @@ class Fit(TrainingOptions, TargetOptions):
 
     def __call__(self) -> None:
         """Check, read, plan; then train and show, or of a dry run say what that would take."""
-        self.check_target()
         words, out = set(given_words(self.context)), self.out
-        self.check_training(words, self.values_word)
+        self._check_options(words)
         if out is None and not self.dry_run:
             raise ConfigError("fit needs a folder for the results: --out FOLDER.")
         if out is not None and self.start_from and self.start_from.resolve() == out.resolve():
@@ -71,7 +79,7 @@ class Fit(TrainingOptions, TargetOptions):
 
             # Before anything is read, which may take minutes.
             check_folder(out, overwrite=self.overwrite, resume=self.resume)
-        estimator, earlier = None, None
+        earlier, estimator = None, None
         if self.start_from is None:
             source = self.read()
         else:
@@ -80,9 +88,42 @@ class Fit(TrainingOptions, TargetOptions):
         from graphfilter.runs.plan import plan_fit
 
         estimator = estimator or self.estimator(numbers=bool(self.number))
-        target = self.read_target() if self.values_word else None
+        target = self.read_target() if self.number or self.multilabel else None
         plan = plan_fit(source, self.seed, self.split_rule(), target, earlier)
         run_fit(plan, estimator, self)
+
+    def _check_options(self, words: set[str]) -> None:
+        """Raise where options were given that do not belong together, before anything is read."""
+        word = self.values_word
+        if self.number and self.multilabel:
+            raise ConfigError("--number and --multilabel each name what to predict: choose one.")
+        if word and self.vertices is None:
+            raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
+        if self.multilabel and len(listed(self.multilabel)) < 2:
+            raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
+        for name in _OF_CLASSES if word else ():
+            if getattr(self, name):
+                raise ConfigError(
+                    f"--{name} is for one class per vertex; leave it out with {word}."
+                )
+        if word and self.balanced:
+            raise ConfigError("--balanced is for one class per vertex; leave it out.")
+        model = self.model or DEFAULT
+        if self.seconds is not None and model not in COMMITTEES:
+            raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
+        if self.scale is not None and not self.number:
+            raise ConfigError("--scale applies to --number only; leave it out.")
+        if model == SGF:
+            return
+        if "--members" in words and model.partition("@")[0] in COMMITTEES:
+            raise ConfigError("a committee has its own members; leave --members out.")
+        for name in sorted(name for name in OF_SGF if f"--{name}" in words):
+            if model == DEFAULT:
+                raise ConfigError(f"--{name} applies to the paper's filter only; add --model sgf.")
+            raise ConfigError(
+                f"--{name} applies to --model sgf only; for another write the setting after its "
+                f"name: --model {model}@{OF_SGF[name]}=... where it has one."
+            )
 
     def _read_start(self, run: Path, words: set[str]) -> "tuple[Source, Earlier, VertexEstimator]":
         """Read a run to start from, and the graph that is named, its columns as those of the run.
@@ -147,13 +188,12 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
-    from graphfilter.runs.dry_run import baselines_fit, plan_dry_run
+    from graphfilter.runs.dry_run import plan_dry_run
     from graphfilter.runs.fit import BASELINES
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.layout import checkpoints
     from graphfilter.systems import get_system
     from graphfilter.training import Callback
-    from graphfilter.util.machine import pick_device
     from graphfilter.util.words import count
 
     quiet, out = how.quiet, how.out
@@ -163,11 +203,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
         _show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
         return
     assert out is not None
-    if pick_device(estimator.device) == "cpu":
-        costs.check()
-        if baselines and not baselines_fit(plan):
-            baselines, note = False, "the baselines do not fit in memory: left out."
-            plan = replace(plan, notes=(*plan.notes, note))
+    plan, baselines = costs.within_memory(plan, estimator, baselines=baselines)
     notes = [*plan.notes[len(plan.source.graph.notes) :]]
     if how.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")

@@ -14,7 +14,6 @@ from graphfilter.cli.options import (
     Device,
     ExcelSafe,
     Seed,
-    listed,
     option_field,
 )
 from graphfilter.cli.sources import PredictedOptions, model_of
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
     from graphfilter.tables.roles import Columns
 
 DEFAULT, SGF = "committee", "sgf"
-# Options that are about classes: they have no meaning for numbers and labels.
-_OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
+COMMITTEES = (DEFAULT, "committee-low", "committee-high")
 # Options of the paper's filter, and the parameters that they set.
-_OF_SGF = {
+OF_SGF = {
     "layers": "n_layers", "hidden": "hidden_size", "dropout": "dropout", "operator": "operator",
     "init": "filter_init",
 }  # fmt: skip
@@ -86,23 +84,6 @@ class TargetOptions(PredictedOptions):
     title: str = option_field("", ANSWER)
     split_by: str | None = option_field(None, SPLIT)
     group: str | None = option_field(None, SPLIT)
-
-    def check_target(self) -> None:
-        """Raise where options do not go together; before anything is read."""
-        word = self.values_word
-        if not word:
-            return
-        if self.number and self.multilabel:
-            raise ConfigError("--number and --multilabel each name what to predict: choose one.")
-        if self.vertices is None:
-            raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
-        if self.multilabel and len(listed(self.multilabel)) < 2:
-            raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
-        for name in _OF_CLASSES:
-            if getattr(self, name):
-                raise ConfigError(
-                    f"--{name} is for one class per vertex; leave it out with {word}."
-                )
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Leave the column to divide by out of the features, unless it is named among them."""
@@ -223,41 +204,12 @@ class TrainingOptions:
     resume: bool = False
     overwrite: bool = False
 
-    def check_training(self, words: set[str], values_word: str) -> None:
-        """Raise where options were given that do not belong together.
-
-        Parameters
-        ----------
-        words : set of str
-            The options that were given.
-        values_word : str
-            The option that names numbers or labels to learn; empty where it is one class.
-        """
-        if values_word and self.balanced:
-            raise ConfigError("--balanced is for one class per vertex; leave it out.")
-        model, efforts = self.model or DEFAULT, _efforts()
-        if self.seconds is not None and model not in efforts:
-            raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
-        if self.scale is not None and values_word != "--number":
-            raise ConfigError("--scale applies to --number only; leave it out.")
-        if model == SGF:
-            return
-        if "--members" in words and model.partition("@")[0] in efforts:
-            raise ConfigError("a committee has its own members; leave --members out.")
-        for name in sorted(name for name in _OF_SGF if f"--{name}" in words):
-            if model == DEFAULT:
-                raise ConfigError(f"--{name} applies to the paper's filter only; add --model sgf.")
-            raise ConfigError(
-                f"--{name} applies to --model sgf only; for another write the setting after its "
-                f"name: --model {model}@{_OF_SGF[name]}=... where it has one."
-            )
-
     def estimator(self, *, numbers: bool) -> "VertexEstimator":
         """Return the estimator that learns numbers, or else classes or labels.
 
         Parameters that are None are its own.
         """
-        from graphfilter.estimators.graph import GraphClassifier, GraphRegressor
+        from graphfilter.estimators.graph import EFFORTS, GraphClassifier, GraphRegressor
         from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
         from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 
@@ -274,25 +226,20 @@ class TrainingOptions:
         elif self.scale is not None:
             names = [name.strip() for name in self.scale.split(",")]
             values["scale"] = names[0] if len(names) == 1 else names
-        model, efforts = self.model or DEFAULT, _efforts()
+        model = self.model or DEFAULT
         kind: Any
         if model == SGF:
             kind = SGFRegressor if numbers else SGFClassifier
-            values |= {name: getattr(self, word) for word, name in _OF_SGF.items()}
+            values |= {name: getattr(self, word) for word, name in OF_SGF.items()}
             values |= {"filter_init": _number_or_name(self.init), "n_members": self.members}
-        elif model in efforts:
+        elif model in COMMITTEES:
             kind = GraphRegressor if numbers else GraphClassifier
-            values |= {"effort": efforts[model], "seconds": self.seconds}
+            effort = next(effort for effort, name in EFFORTS.items() if name == model)
+            values |= {"effort": effort, "seconds": self.seconds}
         else:
             kind = SystemRegressor if numbers else SystemClassifier
             values |= {"model": model_of(model), "n_members": self.members}
         return kind(**{name: value for name, value in values.items() if value is not None})
-
-
-def _efforts() -> dict[str, str]:
-    from graphfilter.estimators.graph import EFFORTS
-
-    return {name: effort for effort, name in EFFORTS.items()}
 
 
 def _number_or_name(text: str) -> float | str:

@@ -1,4 +1,4 @@
-"""How a command declares its options, and how ``--help`` lays them out.
+"""How a command declares its options.
 
 A command is a dataclass: its fields are its options, those of the classes it derives from
 included, and calling an instance runs it. Its docstring is its help, and what stands there under
@@ -8,6 +8,7 @@ they declare (:data:`RUN` if none), in the order of :data:`PANELS`.
 
 >>> from dataclasses import dataclass
 >>> from typing import ClassVar
+>>> from graphfilter.cli.app import make_command
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Greet:
 ...     '''Greet someone.
@@ -35,13 +36,9 @@ Hello ADA.
 """
 
 # Annotations are evaluated here and where options are declared: typer reads them.
-import inspect
-import re
-from dataclasses import is_dataclass
 from typing import Annotated, Any
 
 import typer
-import typer.core
 
 TABLES = "More: tables"
 OTHER = "More: other graphs"
@@ -110,83 +107,6 @@ ExcelSafe = Annotated[
         "apostrophe in front.",
     ),
 ]
-
-
-# In the docstring of a command: the section, and an entry of it.
-_ATTRIBUTES = r"\n*Attributes\n-+\n"
-_ATTRIBUTE = re.compile(r"^(\w+)(?: : (\S+))?\n((?: +.+\n?)+)", re.M)
-
-
-class _LaidOut:
-    """A command whose options are laid out, and which runs the dataclass that they make."""
-
-    params: list[Any]
-
-    def __init__(self, *args: Any, callback: Any = None, **options: Any) -> None:
-        def run(**values: Any) -> Any:
-            made = callback(**values)
-            return made() if is_dataclass(made) and callable(made) else made
-
-        text, *_ = re.split(_ATTRIBUTES, options.pop("help", None) or "")
-        super().__init__(*args, callback=callback and run, help=text.rstrip() or None, **options)
-        self.first = tuple(getattr(callback, "first", "").split())
-        kind = getattr(callback, "__wrapped__", None)
-        for base in reversed(kind.__mro__ if is_dataclass(kind) else ()):
-            documented = re.split(_ATTRIBUTES, inspect.cleandoc(base.__doc__ or ""))[1:]
-            for name, metavar, words in _ATTRIBUTE.findall("".join(documented)):
-                for param in self.params:
-                    if param.name == name:
-                        param.metavar, param.help = metavar or None, " ".join(words.split())
-        self.params = laid_out(self.params, self.first)
-
-    def get_help_option(self, ctx: Any) -> Any:
-        above: Any = super()
-        found = above.get_help_option(ctx)
-        if found is not None:
-            found.metavar = ""
-        return found
-
-
-class Command(_LaidOut, typer.core.TyperCommand):
-    """A command whose help is laid out."""
-
-
-class Group(_LaidOut, typer.core.TyperGroup):
-    """A group of commands whose own options are laid out."""
-
-
-def make_command(name: str, code: Any) -> Any:
-    """Return the command of a dataclass or a function, or the group of a ``typer.Typer``."""
-    if isinstance(code, typer.Typer):
-        group = typer.main.get_group(code)
-        group.name = name
-        return group
-    holder = typer.Typer(
-        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
-    )
-    holder.command(name, cls=Command)(code)
-    return typer.main.get_command(holder)
-
-
-def laid_out(params: list[Any], first: tuple[str, ...]) -> list[Any]:
-    """Return the parameters in the order of help: arguments, the first options, the panels."""
-    places: dict[str, tuple[int, int]] = {}
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-            if param.default is False:
-                param.secondary_opts = []
-        if param.param_type_name == "argument":
-            places[param.name] = 0, 0
-        elif param.name in first:
-            param.rich_help_panel = None
-            places[param.name] = 1, first.index(param.name)
-        else:
-            if first and not param.rich_help_panel:
-                param.rich_help_panel = RUN
-            panel = getattr(param, "rich_help_panel", None)
-            places[param.name] = 2, PANELS.index(panel) if panel in PANELS else -1
-    return sorted(params, key=lambda param: places[param.name])
 
 
 def given_words(context: typer.Context) -> list[str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graphfilter.cli.screen import err, printable, share
+from graphfilter.cli.screen import err, printable
 
 if TYPE_CHECKING:
     from graphfilter.training import Progress
@@ -173,16 +173,16 @@ def _note(p: Progress) -> str:
     notes = [f"epoch {p.epoch}/{p.max_epochs}"] if p.max_epochs > 1 else []
     if math.isfinite(p.loss):
         name, score = p.monitored or (p.score_name, p.val_score)
-        said = f"accuracy {share(score)}"
+        said = f"accuracy {score:.1%}" if math.isfinite(score) else "accuracy –"
         if name != "accuracy" and math.isfinite(score):
             of_classes = p.score_name == "accuracy"
             metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
             said = f"{metric.name} {score:.3f}"
         notes.append(f"loss {p.loss:.3f}, validation {said}")
     if math.isfinite(p.pool_score):
-        notes.append(f"accuracy of all members {share(p.pool_score)}")
-    if math.isfinite(p.seconds_left):
-        notes.append(f"about {duration(p.seconds_left)} left")
+        notes.append(f"accuracy of all members {p.pool_score:.1%}")
+    if left := duration(p.seconds_left):
+        notes.append(f"about {left} left")
     return ", ".join(notes)
 
 
@@ -199,11 +199,13 @@ def download_bar(*, show: bool) -> Generator[Callable[[str, int, int], None] | N
 
 
 def duration(seconds: float) -> str:
-    """Write a duration in words.
+    """Write a duration in words; one that is not known is empty.
 
-    >>> duration(42), duration(200), duration(9000)
-    ('42 s', '3 min', '2.5 h')
+    >>> duration(42), duration(200), duration(9000), duration(math.nan)
+    ('42 s', '3 min', '2.5 h', '')
     """
+    if not math.isfinite(seconds):
+        return ""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

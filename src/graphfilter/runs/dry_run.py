@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from graphfilter.systems.committee import Committee, repeats
 from graphfilter.systems.costs import Cost, estimate_cost
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import memory_of_process
+from graphfilter.util.machine import memory_of_process, pick_device
 from graphfilter.util.words import say_bytes
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
@@ -56,6 +56,24 @@ class DryRun:
     def fits(self) -> bool:
         return self.cost.memory.peak <= self.available
 
+    def within_memory(
+        self, plan: Plan, estimator: VertexEstimator, *, baselines: bool
+    ) -> tuple[Plan, bool]:
+        """Raise where the fit would be killed; leave out baselines that would be, and say so.
+
+        Returns the plan, with its notes, and whether the baselines are trained.
+        """
+        if pick_device(estimator.device) != "cpu":
+            return plan, baselines
+        self.check()
+        n_train = len(plan.split.train)
+        for name in BASELINES if baselines else ():
+            cost = estimate_cost(get_system(name), plan.graph, n_train, self.available)
+            if cost.memory.peak * (1 - ERROR) > self.available:
+                note = "the baselines do not fit in memory: left out."
+                return replace(plan, notes=(*plan.notes, note)), False
+        return plan, baselines
+
     def check(self) -> None:
         """Raise where the fit would be killed."""
         needed = self.cost.memory.peak
@@ -89,16 +107,6 @@ def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     cost = estimate_cost(system, graph, len(plan.split.train), available)
     disk = rows + 2 * cost.memory.optimizer
     return DryRun(cost, available, disk, system.settings()["max_epochs"])
-
-
-def baselines_fit(plan: Plan) -> bool:
-    """Return whether the plain models of the report can be trained in the memory there is."""
-    available = memory_of_process()
-    costs = [
-        estimate_cost(get_system(name), plan.graph, len(plan.split.train), available)
-        for name in BASELINES
-    ]
-    return max(cost.memory.peak for cost in costs) * (1 - ERROR) <= available
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from graphfilter.cli.app import Command, Group
 from graphfilter.cli.options import (
-    Command,
     Device,
-    Group,
     Quiet,
     argument,
     given_words,
