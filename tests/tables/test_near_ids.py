@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import graphfilter as gf
+from graphfilter.tables.build import note_near_ids
 from graphfilter.tables.cells import clean_ids
-from graphfilter.tables.edges import note_near_ids
 from graphfilter.tables.formats import frame_table
 from graphfilter.util.errors import DataFileError
 

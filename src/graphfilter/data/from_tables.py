@@ -16,7 +16,7 @@ from graphfilter.data.edges import index_type
 from graphfilter.data.graph import Graph
 from graphfilter.tables.build import GraphParts, read_parts
 from graphfilter.tables.columns import Features
-from graphfilter.tables.edges import Elsewhere
+from graphfilter.tables.build import Elsewhere
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import open_pair
 from graphfilter.tables.roles import Columns

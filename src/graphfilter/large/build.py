@@ -5,7 +5,6 @@ From tables of any size to a store, in stages: one that is done is not done agai
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import hashlib
 import json
@@ -220,11 +219,46 @@ def build_store(
     )
     needs = estimate_build(*tables, folder)
     needs.check(folder)
-    with building(folder, overwrite) as scratch:
-        asked = _hash_asked(tables, columns, allow_missing, encoder)
-        kept = Kept(scratch, asked)
-        build = _Build(folder, scratch, *tables, columns, encoder, memory, report, kept, needs)
-        header = build.run(allow_missing)
+    notes: list[str] = []
+    with building(folder, overwrite) as scratch, telling(notes):
+        kept = Kept(scratch, _hash_asked(tables, columns, allow_missing, encoder))
+        edge_table, source = tables
+        spilled = scratch / "vertices.parquet"
+        if source is not None:
+            on_disk = spill_table(source, spilled, report, needs.n_vertices)
+        else:
+            if not spilled.is_file():
+                list_ends(edge_table, columns, spilled, memory, report, needs.n_edges)
+            source, on_disk = ParquetTable(spilled, TextOptions()), spilled
+        table = ColumnsOnDisk(on_disk, source)
+        facts = kept.once("vertices", VertexFacts, lambda: understand_vertices(
+            table, source, edge_table, columns, encoder, folder, notes, report,
+        ))  # fmt: skip
+        encodes = TableEncoder.from_dict(facts.encoder)
+        features = kept.once("features", FeatureFacts, lambda: FeatureFacts(*encode_features(
+            table, encodes, source, folder, scratch, report,
+        )))  # fmt: skip
+        pairs = kept.once("pairs", PairFacts, lambda: number_ends(
+            edge_table, facts.edge_roles, source, map_names(folder, facts.arrays),
+            facts.roles["id"], scratch, allow_missing=allow_missing, report=report,
+            n_rows=needs.n_edges, keep_rows=columns.merge == "last",
+        ))  # fmt: skip
+        adjacency = kept.once("edges", EdgeFacts, lambda: sort_pairs(
+            pairs, facts.n_vertices, scratch, folder, directed=columns.directed, memory=memory,
+            report=report, merge=choose_merge(columns, facts.edge_roles.weight),
+        ))  # fmt: skip
+        said = [*facts.notes, *(features.notes if encoder is not None else ()), *pairs.notes]
+        if columns.directed:
+            said.append(say_arcs(adjacency.n_arcs, adjacency.n_entries // 2))
+        names = list(encodes.feature_names) if encodes.columns else None
+        header = Header(
+            FORMAT, __version__, (tables[1] or edge_table).name.split(".")[0], facts.n_vertices,
+            adjacency.n_entries, {**adjacency.arrays, **facts.arrays, **features.arrays},
+            len(names or ()), names, classes=list(facts.classes),
+            classes_type="object" if "label" in facts.roles else "int64",
+            split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
+            notes=[*said, *adjacency.notes], encoder=encodes.to_dict(), columns=asdict(columns),
+        )  # fmt: skip
         write_header(folder, header)
     return header
 
@@ -252,99 +286,6 @@ def open_tables(
                 "it, or fit without a store.",
             )
     return tables[0], tables[1] if len(tables) > 1 else None
-
-
-@dataclass(eq=False)
-class _Build:
-    """One build: what it was asked for, and the stages."""
-
-    _folder: Path
-    _scratch: Path
-    _edges: TableSource
-    _vertices: TableSource | None
-    _columns: Columns
-    _encoder: TableEncoder | None
-    _memory: int
-    _report: Report
-    _kept: Kept
-    _needs: BuildNeeds
-    _notes: list[str] = field(default_factory=list)
-
-    def run(self, allow_missing: bool) -> Header:
-        with telling(self._notes):
-            return self._run(allow_missing)
-
-    def _run(self, allow_missing: bool) -> Header:
-        vertices, table = self._open_vertices()
-        facts = self._kept.once("vertices", VertexFacts, lambda: understand_vertices(
-            table, vertices, self._edges, self._columns, self._encoder, self._folder, self._notes,
-            self._report,
-        ))  # fmt: skip
-        encoder = self._encoder or TableEncoder.from_dict(facts.encoder)
-        features = self._kept.once("features", FeatureFacts, lambda: FeatureFacts(*encode_features(
-            table, encoder, vertices, self._folder, self._scratch, self._report,
-        )))  # fmt: skip
-        pairs = self._kept.once("pairs", PairFacts, lambda: number_ends(
-            self._edges, facts.edge_roles, vertices, map_names(self._folder, facts.arrays),
-            facts.roles["id"], self._scratch, allow_missing=allow_missing, report=self._report,
-            n_rows=self._needs.n_edges, keep_rows=self._columns.merge == "last",
-        ))  # fmt: skip
-        edges = self._kept.once("edges", EdgeFacts, lambda: sort_pairs(
-            pairs, facts.n_vertices, self._scratch, self._folder, directed=self._columns.directed,
-            memory=self._memory, report=self._report,
-            merge=choose_merge(self._columns, facts.edge_roles.weight),
-        ))  # fmt: skip
-        return self._describe(facts, features, pairs, edges, encoder, vertices)
-
-    def _open_vertices(self) -> tuple[TableSource, ColumnsOnDisk]:
-        """Return the vertices as a source, for messages, and as columns on disk."""
-        source, spilled = self._vertices, self._scratch / "vertices.parquet"
-        done = spilled.is_file()
-        if source is None:
-            if not done:
-                list_ends(
-                    self._edges,
-                    self._columns,
-                    spilled,
-                    self._memory,
-                    self._report,
-                    self._needs.n_edges,
-                )
-            source = ParquetTable(spilled, TextOptions())
-            return source, ColumnsOnDisk(spilled, source)
-        path = spilled
-        if not done:
-            path = spill_table(source, spilled, self._report, self._needs.n_vertices)
-        return source, ColumnsOnDisk(path, source)
-
-    def _describe(
-        self,
-        facts: VertexFacts,
-        features: FeatureFacts,
-        pairs: PairFacts,
-        edges: EdgeFacts,
-        encoder: TableEncoder,
-        vertices: TableSource,
-    ) -> Header:
-        notes = [*facts.notes, *(features.notes if self._encoder is not None else ())]
-        notes += pairs.notes
-        if self._columns.directed:
-            notes.append(say_arcs(edges.n_arcs, edges.n_entries // 2))
-        roles, ends = dict(facts.roles), facts.edge_roles
-        if ends.header:
-            roles |= {"source": ends.source, "target": ends.target}
-            roles |= {"weight": ends.weight} if ends.weight else {}
-        if not encoder.roles:
-            encoder = dataclasses.replace(encoder, roles=tuple(roles.items()))
-        names = list(encoder.feature_names) if encoder.columns else None
-        name = (self._vertices or self._edges).name.split(".")[0]
-        return Header(
-            FORMAT, __version__, name, facts.n_vertices, edges.n_entries,
-            {**edges.arrays, **facts.arrays, **features.arrays}, len(names or ()), names,
-            classes=list(facts.classes), classes_type="object" if "label" in roles else "int64",
-            split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
-            notes=[*notes, *edges.notes], encoder=encoder.to_dict(), columns=asdict(self._columns),
-        )  # fmt: skip
 
 
 class Kept:

@@ -27,7 +27,7 @@ from graphfilter.data.store import (
 )
 from graphfilter.large.ids import ROWS_AT_ONCE, IdIndex, open_engine
 from graphfilter.large.vertices import Report
-from graphfilter.tables.edges import check_ends, note_rows, read_edge_blocks
+from graphfilter.tables.build import check_ends, note_rows, read_edge_blocks
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.roles import Columns, EdgeRoles, choose_edge_roles
 from graphfilter.tables.source import TableSource, reading_table
@@ -96,7 +96,7 @@ def number_ends(
         for block in read_edge_blocks(edges, roles):
             u, v = pool.map(index.find, block.ends)
             if not allow_missing:
-                check_ends(edges, roles, block, (u, v), vertices, looked_at, id_column)
+                check_ends(edges, roles, block, np.stack([u, v]), vertices, looked_at, id_column)
             keep = (u >= 0) & (v >= 0)
             seen, known = seen + len(keep), known + int(np.count_nonzero(keep))
             loops += int(np.count_nonzero(keep & (u == v)))

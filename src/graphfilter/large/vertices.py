@@ -24,21 +24,12 @@ from graphfilter.data.store import (
     writing_array,
 )
 from graphfilter.large.ids import IdIndex
-from graphfilter.tables.build import (
-    VertexColumns,
-    check_named,
-    check_rows,
-    read_attributes,
-    repeated_id,
-)
+from graphfilter.tables.build import check_named, check_rows, repeated_id, understand_tables
 from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import EncodedColumn
-from graphfilter.tables.edges import note_near_ids
 from graphfilter.tables.encoder import TableEncoder, encode_column
-from graphfilter.tables.labels import UNLABELLED
-from graphfilter.tables.roles import Columns, EdgeRoles, choose_edge_roles
+from graphfilter.tables.roles import Columns, EdgeRoles
 from graphfilter.tables.source import TableSource, reading_table
-from graphfilter.tables.suggestions import say_unused
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.files import atomic_file
 from graphfilter.util.machine import blocks
@@ -97,6 +88,7 @@ class ColumnsOnDisk:
         pa.default_memory_pool().release_unused()
 
     def select(self, names: list[str]) -> ColumnsOnDisk:
+        self.release()
         return ColumnsOnDisk(self._path, self._source, names)
 
 
@@ -120,6 +112,8 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
 
     if source.name.lower().endswith(".parquet"):
         return Path(source)
+    if path.is_file():
+        return path
     names = source.usable_names
     done, writer = 0, None
     with atomic_file(path) as temporary:
@@ -144,60 +138,41 @@ def understand_vertices(
     notes: list[str],
     report: Report,
 ) -> VertexFacts:
-    """Settle roles, ids, labels and encoding; write ids, labels and split to ``folder``.
+    """Decide on roles, ids, labels and encoding; write ids, labels and split to ``folder``.
 
-    The same functions decide as for a table in memory, in the same order, and say so in ``notes``.
+    The function that decides for a table in memory decides here, and says so in ``notes``.
     """
     report("understanding columns", 0, 1)
     notes += [*vertices.notes, *edges.notes]
-    own = VertexColumns(vertices, edges, columns, encoder)
-    own.settle(table, notes)
-    roles, remembered = own.roles, own.remembered
-    with reading_table(vertices):
-        ids = vertices.as_ids(table.column(roles["id"]))
-    n_vertices, arrays = len(ids), _write_ids(ids, vertices, folder)
-    notes += note_near_ids(ids, vertices)
-    edge_roles, found_notes = choose_edge_roles(
-        edges, vertices, _seen_in(ids, edges), columns, remembered
+    arrays: dict[str, StoredArray] = {}
+
+    def take_ids(ids: Any) -> Any:
+        """Write the ids, and check that every vertex has one of its own."""
+        check_rows(len(ids), vertices)
+        check_named(ids, vertices)
+        arrays.update(write_text(folder, ids))
+        repeated = IdIndex(map_names(folder, arrays)).first_repeated()
+        if repeated is not None:
+            row, first = repeated
+            raise repeated_id(vertices, row, first, ids[row].as_py())
+        return _seen_in(ids, edges)
+
+    meaning = understand_tables(
+        edges, vertices, columns, encoder, notes, lambda names: table, take_ids,
+        without=("edge_time", "edge_kind"),
     )  # fmt: skip
-    not_kept = ("edge_time", "edge_kind")
-    notes += (
-        found_notes
-        if remembered
-        else [*found_notes, *say_unused(edges, edge_roles, without=not_kept)]
-    )
-    # Other columns need the memory.
-    del ids
-    unlabelled = columns.unlabelled or UNLABELLED
-    found = read_attributes(table, vertices, roles, unlabelled, notes, check=encoder is None)
-    if "labels" in found:
-        arrays["labels"] = write_array(folder / "labels.bin", found["labels"])
-    splits = found.get("splits", ())
-    for part in ("train", "val", "test"):
-        if splits:
-            arrays[f"split_{part}"] = write_array(
-                folder / f"split_{part}.bin", getattr(splits[0], part)
-            )
-    table.release()
-    if encoder is None:
-        encoder = own.fit_encoder(table, notes)
-    sizes = [[len(s.train), len(s.val), len(s.test)] for s in splits]
-    classes = found["classes"].tolist() if "classes" in found else []
+    if meaning.labels is not None:
+        arrays["labels"] = write_array(folder / "labels.bin", meaning.labels)
+    for split in meaning.splits:
+        for part in ("train", "val", "test"):
+            name = f"split_{part}"
+            arrays[name] = write_array(folder / f"{name}.bin", getattr(split, part))
+    sizes = [[len(one.train), len(one.val), len(one.test)] for one in meaning.splits]
+    classes = [] if meaning.classes is None else meaning.classes.tolist()
     return VertexFacts(
-        n_vertices, roles, edge_roles, arrays, classes, sizes, encoder.to_dict(), notes
-    )
-
-
-def _write_ids(ids: Any, source: TableSource, folder: Path) -> dict[str, StoredArray]:
-    """Write the ids, and check that every vertex has one of its own."""
-    check_rows(len(ids), source)
-    check_named(ids, source)
-    arrays = write_text(folder, ids)
-    repeated = IdIndex(map_names(folder, arrays)).first_repeated()
-    if repeated is not None:
-        row, first = repeated
-        raise repeated_id(source, row, first, ids[row].as_py())
-    return arrays
+        table.num_rows, meaning.roles, meaning.edge_roles, arrays, classes, sizes,
+        meaning.encoder.to_dict(), notes,
+    )  # fmt: skip
 
 
 def _seen_in(ids: Any, edges: TableSource) -> pa.Array:

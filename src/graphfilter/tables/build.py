@@ -1,42 +1,52 @@
 """What a table of edges and a table of vertices say of a graph, in files or in memory.
 
-:class:`VertexColumns` decides what the columns of the vertices are, the same way in memory and on
-disk; :func:`read_parts` reads both tables by it.
+:func:`understand_tables` decides what the columns are, the same way in memory and on disk;
+:func:`read_parts` reads both tables by it. The edges are read block by block: ids become numbers
+as they come, and where an end of an edge is not among the vertices, the usual causes are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.cells import distinct, index_in, is_text, missing_column
+from graphfilter.tables.cells import (
+    WITHOUT_WIDTH,
+    Cells,
+    as_text,
+    clean_ids,
+    distinct,
+    index_in,
+    is_text,
+    only_in,
+)
 from graphfilter.tables.columns import Features
-from graphfilter.tables.dates import Times
-from graphfilter.tables.edges import Elsewhere, note_near_ids, read_edges
+from graphfilter.tables.dates import Times, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
+from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
 from graphfilter.tables.roles import (
     Columns,
+    EdgeRoles,
     choose_edge_roles,
     choose_merge,
-    guess_id,
-    guess_vertex_roles,
+    choose_vertex_roles,
     is_index,
-    say_guesses,
+    say_unused,
+    suggest,
 )
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
-from graphfilter.tables.suggestions import say_unused, suggest
 from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from graphfilter.util.words import count
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +108,159 @@ def telling(notes: Sequence[str]) -> Generator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Where vertices may be that edges name and the table of vertices does not list.
+
+    Attributes
+    ----------
+    ids : sequence of str
+        Those that are known from elsewhere.
+    title : str
+        What knows them; empty where there is nothing.
+    remedy : str
+        What else can be done about an end that nobody knows.
+    """
+
+    ids: Sequence[str] = ()
+    title: str = ""
+    remedy: str = "pass `allow_missing=True`"
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeBlock:
+    """Rows of a table of edges that were read together.
+
+    Attributes
+    ----------
+    row : int
+        The number of the first, from 0.
+    ends : pair of Arrow arrays of text
+        The ids of the sources and of the targets.
+    weights : float32 array or None
+    kinds, times : Arrow arrays or None
+        The edge types are text; the times are as in the table.
+    """
+
+    row: int
+    ends: tuple[Any, Any]
+    weights: NDArray[np.float32] | None
+    kinds: Any
+    times: Any
+
+
+def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock]:
+    """Read the edges piece by piece."""
+    import pyarrow as pa
+
+    row, decimal = 0, table.decimal
+    for batch in table.read_batches(roles.names, roles.header):
+        with reading_table(table):
+            ends = (roles.source, roles.target)
+            source, target = (table.as_ids(batch.column(name)) for name in ends)
+        weights = kinds = None
+        if roles.weight is not None:
+            cells = Cells(pa.chunked_array([batch.column(roles.weight)]), roles.weight, table)
+            with reading_table(table):
+                decimal = guess_decimal(cells, table, decimal)
+                remedy = "Fix it, or name another column with `weight`."
+                read = parse_numbers(cells, decimal)
+                weights = check_numbers(cells, read, remedy, least=0, first_row=row)
+        if roles.kind is not None:
+            kinds = as_text(batch.column(roles.kind), trim=True)
+        times = None if roles.time is None else batch.column(roles.time)
+        yield EdgeBlock(row, (source, target), weights, kinds, times)
+        row += len(batch)
+
+
+class Meaning(NamedTuple):
+    """What the columns of two tables are.
+
+    Attributes
+    ----------
+    table : Arrow table, or what reads like one
+        The columns of the vertices that are used.
+    roles : dict of str
+        The column of each role.
+    edge_roles : EdgeRoles
+    labels, classes, splits : arrays or None, tuple of Split
+        As read from the columns of these roles.
+    encoder : TableEncoder
+        The one given, or the one fitted to the vertices; it remembers the roles.
+    """
+
+    table: Any
+    roles: dict[str, str]
+    edge_roles: EdgeRoles
+    labels: NDArray[np.int64] | None
+    classes: NDArray[Any] | None
+    splits: tuple[Split, ...]
+    encoder: TableEncoder
+
+
+def understand_tables(
+    edges: TableSource,
+    vertices: TableSource,
+    columns: Columns,
+    encoder: TableEncoder | None,
+    notes: list[str],
+    read: Callable[[list[str]], Any],
+    take_ids: Callable[[Any], Any],
+    *,
+    unlabelled: Sequence[str] | None = None,
+    without: Collection[str] = (),
+) -> Meaning:
+    """Decide what the columns of two tables are, and say so in ``notes``.
+
+    Parameters
+    ----------
+    read : callable
+        From names to a table of these columns, or to one that is read where it is asked.
+    take_ids : callable
+        Is given the column of ids, to check and keep; returns the ids by which to find the ends of
+        edges.
+    without : names
+        Arguments that are not offered for what edges have beside.
+    """
+    fitted = encoder is not None
+    remembered = dict(encoder.roles) if encoder is not None else {}
+    roles, features, table = choose_vertex_roles(vertices, edges, columns, encoder, read, notes)
+    with reading_table(vertices):
+        ids = vertices.as_ids(table.column(roles["id"]))
+    ends = take_ids(ids)
+    notes += note_near_ids(ids, vertices)
+    del ids
+    edge_roles, text = choose_edge_roles(edges, vertices, ends, columns, remembered)
+    notes += text if remembered else [*text, *say_unused(edges, edge_roles, without=without)]
+    labels = classes = None
+    splits: tuple[Split, ...] = ()
+    with reading_table(vertices):
+        if "label" in roles:
+            column = table.column(roles["label"])
+            none = unlabelled or columns.unlabelled or UNLABELLED
+            labels, classes, text = read_labels(column, roles["label"], none, check=not fitted)
+            if vertices.is_typed and not is_text(column.type):
+                labels, classes = encode_labels(column.to_pylist(), unlabelled=none)
+            notes += text
+        if "split" in roles:
+            splits = read_split(table.column(roles["split"]), vertices)
+    if encoder is None:
+        encoder = TableEncoder.fit(
+            table.select(features), vertices, columns.categorical, columns.features,
+            kinds=dict(columns.kinds), decimal=vertices.decimal, hint=vertices.decimal_hint,
+            vertex_kind=columns.vertex_kind,
+        )  # fmt: skip
+        notes += encoder.notes
+        labelled = "label" in roles or bool(columns.predicted)
+        notes += suggest(table, encoder, vertices, labelled=labelled)
+    if edge_roles.header:
+        roles |= {"source": edge_roles.source, "target": edge_roles.target}
+        roles |= {"weight": edge_roles.weight} if edge_roles.weight else {}
+    if not remembered:
+        encoder = replace(encoder, roles=tuple(roles.items()))
+    return Meaning(table, roles, edge_roles, labels, classes, splits, encoder)
+
+
 def read_parts(
     edges: TableSource,
     vertices: TableSource,
@@ -113,183 +276,101 @@ def read_parts(
     import pyarrow as pa
 
     edges, vertices = (table.cleaning(columns.clean_ids) for table in (edges, vertices))
-    unlabelled = unlabelled or columns.unlabelled or UNLABELLED
+    elsewhere = elsewhere or Elsewhere()
     notes = [*vertices.notes, *edges.notes]
+    ids, others = pa.array([], pa.string()), pa.array(elsewhere.ids, pa.string())
+
+    def read(names: list[str]) -> pa.Table:
+        table = vertices.read(names)
+        check_rows(table.num_rows, vertices)
+        return table
+
+    def take_ids(column: Any) -> pa.Array:
+        """Check that every vertex has an id of its own; return all that edges may name."""
+        nonlocal ids, others
+        check_named(column, vertices)
+        if len(column.unique()) < len(column):
+            words, codes = distinct(column)
+            first = np.unique(codes, return_index=True)[1].tolist()
+            row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
+            raise repeated_id(vertices, row, first[codes[row]], words[codes[row]])
+        ids = column.combine_chunks()
+        others = others.filter(pa.array(index_in(pa.chunked_array([others]), ids) < 0))
+        return pa.concat_arrays([ids, others]) if len(others) else ids
+
     with telling(notes):
-        own = VertexColumns(vertices, edges, columns, encoder)
-        table = _read_vertices(vertices, own.needed, columns.drop if own.all_free else None)
-        own.settle(table, notes)
-        roles, remembered = own.roles, own.remembered
-        if roles["id"] not in table.column_names:
-            table = vertices.read([*table.column_names, roles["id"]])
-        with reading_table(vertices):
-            ids = _check_ids(vertices.as_ids(table.column(roles["id"])), vertices)
-        notes += note_near_ids(ids, vertices)
-        others = _others(elsewhere, ids)
-        ends = pa.concat_arrays([ids, others]) if len(others) else ids
-        edge_roles, text = choose_edge_roles(edges, vertices, ends, columns, remembered)
-        notes += text if remembered else [*text, *say_unused(edges, edge_roles)]
-        attributes = read_attributes(
-            table, vertices, roles, unlabelled, notes, check=encoder is None
+        meaning = understand_tables(
+            edges, vertices, columns, encoder, notes, read, take_ids, unlabelled=unlabelled
         )
-        features, encoder = _encode(table, vertices, own, encoder, notes)
-        rows = read_edges(edges, edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere)
-        notes += rows.notes
-        if edge_roles.header:
-            ends = {"source": edge_roles.source, "target": edge_roles.target}
-            roles |= ends | ({"weight": edge_roles.weight} if edge_roles.weight else {})
-        encoder = encoder if remembered else replace(encoder, roles=tuple(roles.items()))
+        table, roles, encoded = meaning.table, meaning.roles, meaning.encoder
+        features, said = encoded.encode(table, vertices)
+        notes += said if encoder is not None else ()
+        ends = pa.concat_arrays([ids, others]) if len(others) else ids
+        rows = _read_edges(
+            edges, meaning.edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere, notes
+        )
+        # The ids as the table has them: values of their own type, or text.
+        typed = table.column(roles["id"])
+        keep = vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type))
         return GraphParts(
-            rows.pairs,
-            rows.weights,
-            rows.kinds,
-            rows.times,
-            choose_merge(columns, edge_roles.weight),
+            **rows,
+            merge=choose_merge(columns, meaning.edge_roles.weight),
             n_vertices=len(ids),
             directed=directed or columns.directed,
-            vertex_names=_names(table, vertices, roles["id"], ids),
-            features=features,
-            feature_names=encoder.feature_names if encoder.columns else None,
-            labels=attributes.get("labels"),
-            classes=attributes.get("classes"),
-            splits=attributes.get("splits", ()),
+            vertex_names=(typed if keep else ids).to_pylist(),
+            features=features if encoded.columns else None,
+            feature_names=encoded.feature_names if encoded.columns else None,
+            labels=meaning.labels,
+            classes=meaning.classes,
+            splits=meaning.splits,
             name=vertices.name.split(".")[0],
             notes=tuple(notes),
-            encoder=encoder,
+            encoder=encoded,
             others=tuple(others.to_pylist()),
         )
 
 
-def _names(table: pa.Table, source: TableSource, column: str, ids: pa.Array) -> list[Any]:
-    """Return the ids as the table has them: values of their own type, or text."""
-    typed = table.column(column)
-    keep = source.is_typed and not (source.cleans_ids and is_text(typed.type))
-    return (typed if keep else ids).to_pylist()
-
-
-def _others(elsewhere: Elsewhere | None, ids: pa.Array) -> pa.Array:
-    """Return the ids that are known from elsewhere and not in the table."""
+def _read_edges(
+    table: TableSource,
+    roles: EdgeRoles,
+    vertices: TableSource,
+    ids: Any,
+    id_column: str,
+    allow_missing: bool,
+    elsewhere: Elsewhere,
+    notes: list[str],
+) -> dict[str, Any]:
+    """Read pairs of vertex numbers, and weights, kinds and times, block by block."""
     import pyarrow as pa
 
-    known = pa.array([] if elsewhere is None else elsewhere.ids, pa.string())
-    return known.filter(pa.array(index_in(pa.chunked_array([known]), ids) < 0))
-
-
-def _read_vertices(
-    source: TableSource, needed: Collection[str], drop: Collection[str] | None
-) -> pa.Table:
-    """Read the columns that are needed; all but those to drop where that is said."""
-    names = source.usable_names
-    wanted = needed if drop is None else {*needed, *names}.difference(drop)
-    table = source.read([name for name in names if name in wanted or name in needed])
-    check_rows(table.num_rows, source)
-    return table
-
-
-def _check_ids(ids: pa.ChunkedArray, source: TableSource) -> pa.Array:
-    """Check that every vertex has an id of its own."""
-    check_named(ids, source)
-    if len(ids.unique()) < len(ids):
-        words, codes = distinct(ids)
-        first = np.unique(codes, return_index=True)[1].tolist()
-        row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-        raise repeated_id(source, row, first[codes[row]], words[codes[row]])
-    return ids.combine_chunks()
-
-
-def _encode(
-    table: pa.Table,
-    source: TableSource,
-    own: VertexColumns,
-    encoder: TableEncoder | None,
-    notes: list[str],
-) -> tuple[Any, TableEncoder]:
-    """Encode the features as the encoder says, or as one does that is fitted to them."""
-    if encoder is None:
-        encoder = own.fit_encoder(table, notes)
-        return encoder.transform(table, source) if encoder.columns else None, encoder
-    matrix, found_notes = encoder.encode(table, source)
-    notes += found_notes
-    return matrix if encoder.columns else None, encoder
-
-
-class VertexColumns:
-    """The columns of a table of vertices: first by name, then checked against its cells.
-
-    Attributes
-    ----------
-    remembered : dict of str
-        The roles of the table that an encoder was fitted to; empty without one.
-    needed : set of str
-        The columns that are told, guessed by name or asked for as features.
-    all_free : bool
-        Whether every column that has no role is a feature.
-    roles : dict of str
-        The column of each role, once they are settled.
-    """
-
-    def __init__(
-        self,
-        source: TableSource,
-        edges: TableSource,
-        columns: Columns,
-        encoder: TableEncoder | None,
-    ) -> None:
-        self._source, self._edges, self._columns = source, edges, columns
-        self.remembered = {} if encoder is None else dict(encoder.roles)
-        self._asked = _asked_features(source, columns, encoder)
-        self._not_free = self._asked.union(columns.drop)
-        self._told, self._guesses = guess_vertex_roles(
-            source, columns, self.remembered, self._not_free
-        )
-        by_name = {*self._told.values(), *(guess.column for guess in self._guesses)}
-        self.needed = by_name | self._asked
-        self.all_free = not columns.features and encoder is None
-        self.roles: dict[str, str] = {}
-
-    def settle(self, table: Any, notes: list[str]) -> None:
-        """Settle the roles by the cells of a table, which may be on disk."""
-        source, guesses = self._source, self._guesses
-        if "id" not in self._told:
-            by_name = next((guess for guess in guesses if guess.role == "id"), None)
-            guesses = [guess for guess in guesses if guess.role != "id"]
-            taken = {*self._not_free, *self._told.values(), *(guess.column for guess in guesses)}
-            free = [name for name in source.usable_names if name not in taken]
-            if not free:
-                raise DataFileError(source, "no column is left for the id. Add an id column.")
-            found = guess_id(source, table, self._edges, self._columns, by_name, free)
-            guesses = [found, *guesses]
-        self.roles = {**self._told, **{guess.role: guess.column for guess in guesses}}
-        notes += say_guesses(source.name, guesses)
-        if self.all_free:
-            taken = {*self.roles.values(), *self._columns.drop}
-            names = table.column_names
-            self._asked |= {name for name in names if name not in taken and not is_index(name)}
-
-    def fit_encoder(self, table: Any, notes: list[str]) -> TableEncoder:
-        """Fit an encoder to the features."""
-        columns, source = self._columns, self._source
-        encoder = TableEncoder.fit(
-            table.select([name for name in table.column_names if name in self._asked]), source,
-            columns.categorical, columns.features, kinds=dict(columns.kinds),
-            decimal=source.decimal, hint=source.decimal_hint, vertex_kind=columns.vertex_kind,
-        )  # fmt: skip
-        notes += encoder.notes
-        labelled = "label" in self.roles or bool(columns.predicted)
-        notes += suggest(table, encoder, source, labelled=labelled)
-        return encoder
-
-
-def _asked_features(table: TableSource, columns: Columns, encoder: TableEncoder | None) -> set[str]:
-    """Return the columns that are asked for as features; they must be there."""
-    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
-    asked |= {columns.vertex_kind} if columns.vertex_kind is not None else set()
-    if encoder is not None:
-        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
-    names = table.names
-    for name in sorted(asked.union(columns.drop).difference(names)):
-        raise missing_column(table, name, names)
-    return asked
+    pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
+    kinds: list[Any] = []
+    times: list[Any] = []
+    row = 0
+    for block in read_edge_blocks(table, roles):
+        numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
+        if not allow_missing:
+            check_ends(table, roles, block, numbers, vertices, ids, id_column, elsewhere)
+        known = (numbers >= 0).all(axis=0)
+        pairs.append(numbers.T[known])
+        if block.weights is not None:
+            weights.append(block.weights[known])
+        if block.kinds is not None:
+            kinds.append(block.kinds.filter(pa.array(known)))
+        if block.times is not None:
+            times.append(block.times.filter(pa.array(known)))
+        row += known.size
+    # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
+    pa.default_memory_pool().release_unused()
+    words, codes = distinct(pa.chunked_array(kinds, type=pa.string()))
+    notes += note_rows(table, vertices, row, sum(map(len, pairs)))
+    timed = roles.time is not None and times
+    return {
+        "pairs": np.concatenate(pairs),
+        "weights": np.concatenate(weights) if roles.weight is not None else None,
+        "kinds": np.array(words, dtype=object)[codes] if roles.kind is not None else None,
+        "times": parse_times(pa.chunked_array(times), table, roles.time or "") if timed else None,
+    }
 
 
 def check_rows(n_rows: int, source: TableSource) -> None:
@@ -298,7 +379,7 @@ def check_rows(n_rows: int, source: TableSource) -> None:
         raise DataFileError(source, "a table of vertices must have at least one row; got none.")
 
 
-def check_named(ids: pa.ChunkedArray, source: TableSource) -> None:
+def check_named(ids: Any, source: TableSource) -> None:
     """Raise where a vertex has no id."""
     if (row := ids.index("").as_py()) >= 0:
         raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
@@ -311,30 +392,133 @@ def repeated_id(source: TableSource, row: int, first: int, word: str) -> DataFil
     return at_row(source, row, f"{problem}. Keep one, or name another column with `id`.")
 
 
-def read_attributes(
-    table: Any,
-    source: TableSource,
-    roles: Mapping[str, str],
-    unlabelled: Sequence[str],
-    notes: list[str],
-    *,
-    check: bool,
-) -> dict[str, Any]:
-    """Read labels and split."""
-    read: dict[str, Any] = {}
-    with reading_table(source):
-        if "label" in roles:
-            column = table[roles["label"]]
-            codes, classes, found_notes = read_labels(
-                column, roles["label"], unlabelled, check=check
+def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: int) -> list[str]:
+    """Say how many edges were left out; raise where none is left."""
+    notes = [] if n_rows else [f"{table.name} lists no edge."]
+    if n_dropped := n_rows - n_known:
+        notes.append(f"{count(n_dropped, 'edge')} to vertices not in {vertices.name} dropped.")
+    if n_rows and n_dropped == n_rows:
+        raise DataFileError(
+            table,
+            f"at least one edge must join two vertices of {vertices.name}; none does. Check `id`, "
+            "`source` and `target`.",
+        )
+    return notes
+
+
+def _without_fraction(name: str) -> str:
+    return re.sub(r"\.0+$", "", name)
+
+
+def _without_zeros(name: str) -> str:
+    return _without_fraction(name.strip()).lstrip("0") or "0"
+
+
+def _clean(name: str) -> str:
+    return normalize("NFC", re.sub(WITHOUT_WIDTH, "", name)).strip()
+
+
+# Each with what two spellings of an id that are equal under it differ by.
+_CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
+    (str.strip, "one of the two has blanks around its ids"),
+    (_clean, "they differ in invisible ways: zero-width characters, or Unicode forms"),
+    (
+        _without_fraction,
+        ("one of the two writes them as decimals, as pandas does where values are missing"),
+    ),
+    (_without_zeros, "one of the two has lost the leading zeros of its ids, as Excel does"),
+    (str.casefold, "the two differ in upper and lower case"),
+)
+
+
+def note_near_ids(ids: Any, table: TableSource) -> list[str]:
+    """Say how many vertices have an id that looks like another's, and how they become one.
+
+    All ids must differ. Memory is taken for those that cleaning changes, which are few.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    changed, cleaned = [pa.array([], pa.string())], [pa.array([], pa.string())]
+    for chunk in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
+        clean = clean_ids(chunk)
+        differs = pc.call_function("not_equal", [clean, chunk])
+        changed.append(chunk.filter(differs).cast(pa.string()))
+        cleaned.append(clean.filter(differs).cast(pa.string()))
+    before, after = pa.concat_arrays(changed), pa.concat_arrays(cleaned)
+    # One that looks like an id that cleaning leaves as it is, or like another that it changes.
+    plain = only_in(ids, after) if len(after) else after
+    n_alike = len(before) + len(plain) - len(after.unique())
+    if not n_alike:
+        return []
+    seen = {name: name for name in plain.to_pylist()}
+    for name, key in zip(before.to_pylist(), after.to_pylist(), strict=True):
+        if (other := seen.setdefault(key, name)) != name:
+            example = f"{other!a} and {name!a}"
+            break
+    else:
+        raise AssertionError
+    number = count(n_alike, "id differs", "ids differ")
+    return [
+        f"{table.name}: {number} from another only by blanks around it, characters of no width or "
+        f"its Unicode form ({example}): different vertices. `clean_ids=True` reads them as one."
+    ]
+
+
+def check_ends(
+    table: TableSource,
+    roles: EdgeRoles,
+    block: EdgeBlock,
+    numbers: NDArray[Any],
+    vertices: TableSource,
+    ids: Any,
+    id_column: str,
+    elsewhere: Elsewhere | None = None,
+) -> None:
+    """Raise for the first edge of a block to a vertex that is not there, with the likely cause."""
+    found = numbers >= 0
+    if found.all():
+        return
+    elsewhere = elsewhere or Elsewhere()
+    bad = int(found.all(axis=0).argmin())
+    name = block.ends[int(found[0, bad])][bad].as_py()
+    any_found = bool(block.row or found.any())
+    problem = _explain_missing(name, ids, vertices, id_column, any_found, elsewhere.title)
+    row = block.row + bad
+    raise at_row(table, row, f"{problem}, or {elsewhere.remedy}.", header=roles.header)
+
+
+def _explain_missing(
+    name: str, ids: Any, vertices: TableSource, id_column: str, any_found: bool, elsewhere: str
+) -> str:
+    """Say that a vertex is missing and the likely cause; a remedy can follow after a comma."""
+    if not name:
+        return "an end of the edge is empty. Fill it in"
+    if name in vertices.names:
+        return (
+            f"vertex {name!r} is not in {vertices.name}, but a column has that name: its first "
+            "line may be a vertex. Write names of columns above it"
+        )
+    words = ids.to_pylist()
+    for same, cause in _CAUSES:
+        key = same(name)
+        if (alike := next((word for word in words if same(word) == key), None)) is not None:
+            option = ", pass `clean_ids=True`" if same in (str.strip, _clean) else ""
+            spell = ascii if same is _clean else repr
+            return (
+                f"vertex {spell(name)} is not in {vertices.name}, but {spell(alike)} is: {cause}. "
+                f"Write them the same way in both{option}"
             )
-            if source.is_typed and not is_text(column.type):
-                codes, classes = encode_labels(column.to_pylist(), unlabelled=unlabelled)
-            read["labels"], read["classes"] = codes, classes
-            notes += found_notes
-        if "split" in roles:
-            read["splits"] = read_split(table[roles["split"]], source)
-    return read
+    if any_found:
+        nor = f", nor in {elsewhere}" if elsewhere else ""
+        return f"vertex {name!r} is not in {vertices.name}{nor}. Add it to {vertices.name}"
+    column = "the unnamed column" if id_column == "" else f"column {id_column!r}"
+    index = is_index(id_column) or words == [str(i) for i in range(len(words))]
+    what = "holds row numbers, as pandas writes them" if index else "may not be the id"
+    return (
+        f"vertex {name!r} is not in {vertices.name}, nor is any other before it: {column} {what}. "
+        "Name the column of the ids with `id`"
+    )
 
 
 _COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")

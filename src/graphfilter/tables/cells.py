@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -82,18 +82,16 @@ class Cells:
         return as_text(self.column, trim=True)
 
     @cached_property
-    def _distinct(self) -> tuple[list[str], NDArray[np.int32]]:
-        return distinct(self.text)
-
-    @property
     def words(self) -> list[str]:
         """The different words, by first appearance."""
-        return self._distinct[0]
+        words, self.codes = distinct(self.text)
+        return words
 
-    @property
+    @cached_property
     def codes(self) -> NDArray[np.int32]:
         """The number of each row's word."""
-        return self._distinct[1]
+        self.words, codes = distinct(self.text)
+        return codes
 
     def of_words(self, read: Callable[[str], Any], kind: type = float) -> NDArray[Any]:
         """Return what a function gives for each row's word; it is called once for each word."""
@@ -146,6 +144,7 @@ def _gaps() -> Any:
     return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
 
+@lru_cache(maxsize=1 << 12)
 def is_missing(word: str) -> bool:
     """Return whether a word says that there is no value."""
     return word.strip().lower() in MISSING_WORDS

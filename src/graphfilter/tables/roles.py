@@ -1,30 +1,41 @@
 """Which column of a table holds what: as the user says, by its name, or by what it holds.
 
-The roles of two tables are guessed together: ids are what the edges join.
+The roles of two tables are guessed together: ids are what the edges join. What a user may have
+missed is said: a column that could be the label, the vertex type, or of use.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphfilter.tables.cells import (
+    Cells,
     all_differ,
     index_in,
+    is_missing,
     is_text,
+    is_usable,
     missing_column,
     only_in,
     value_type,
 )
+from graphfilter.tables.columns import READ_PER_WORD
+from graphfilter.tables.dates import find_spelling, is_date_type, known_words
+from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
+from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
+from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.util.errors import DataFileError
+from graphfilter.util.words import count, listed_names
 
 ID_NAMES = ("id", "vertex", "vertex_id", "node", "node_id", "name")
 LABEL_NAMES = ("label", "class", "y", "category", "target", "klasse", "kategorie")
@@ -189,6 +200,123 @@ def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
     return [took] if guesses else []
 
 
+# A column holds ends of edges, or ids, where so many of the edges' cells are among them.
+_MATCH = 0.5
+
+
+def choose_vertex_roles(
+    source: TableSource,
+    edges: TableSource,
+    columns: Columns,
+    encoder: TableEncoder | None,
+    read: Callable[[list[str]], Any],
+    notes: list[str],
+) -> tuple[dict[str, str], list[str], Any]:
+    """Find the id, the label, the split and the features, first by name, then by what cells hold.
+
+    ``read`` gives the table of some columns, or one that is read where it is asked. Returned are
+    the columns by role, those of the features, and the table, which has all of these.
+    """
+    names, usable = source.names, source.usable_names
+    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    asked |= set() if columns.vertex_kind is None else {columns.vertex_kind}
+    if encoder is not None:
+        asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
+    for name in sorted(asked.union(columns.drop).difference(names)):
+        raise missing_column(source, name, names)
+    told = {"id": columns.id, "label": columns.label, "split": columns.split}
+    chosen = check_names(source, names, {**told, "kind": columns.vertex_kind})
+    chosen.pop("kind", None)
+    usual = {"id": ID_NAMES, "label": LABEL_NAMES, "split": SPLIT_NAMES}
+    guesses = guess_by_name(
+        names,
+        {role: usual[role] for role in usual if role not in chosen},
+        {} if encoder is None else dict(encoder.roles),
+        asked.union(columns.drop, chosen.values()),
+    )
+    needed = asked.union(chosen.values(), (guess.column for guess in guesses))
+    all_free = not columns.features and encoder is None
+    if all_free:
+        table = read([n for n in usable if n in needed or n not in columns.drop])
+    else:
+        table = read([n for n in usable if n in needed])
+    if "id" not in chosen:
+        by_name = next((guess for guess in guesses if guess.role == "id"), None)
+        guesses = [guess for guess in guesses if guess.role != "id"]
+        taken = asked.union(columns.drop, chosen.values(), (guess.column for guess in guesses))
+        free = [name for name in usable if name not in taken]
+        if not free:
+            raise DataFileError(source, "no column is left for the id. Add an id column.")
+        guesses.insert(0, _guess_id(source, table, edges, columns, by_name, free))
+    roles = {**chosen, **{guess.role: guess.column for guess in guesses}}
+    notes += say_guesses(source.name, guesses)
+    if roles["id"] not in table.column_names:
+        table = read([*table.column_names, roles["id"]])
+    if all_free:
+        taken = {*roles.values(), *columns.drop}
+        asked |= {n for n in table.column_names if n not in taken and not is_index(n)}
+    return roles, [name for name in table.column_names if name in asked], table
+
+
+def _guess_id(
+    source: TableSource,
+    table: Any,
+    edges: TableSource,
+    columns: Columns,
+    by_name: Guess | None,
+    free: Sequence[str],
+) -> Guess:
+    """Take the column of a usual name, unless the edges join those of another; else the first."""
+    import pyarrow as pa
+
+    with reading_table(edges):
+        sample = edges.peek()
+    told = [name for name in (columns.source, columns.target) if name in sample.column_names]
+    usual = [find_name(sample.column_names, [name]) for name in _usual_ends(sample.column_names)]
+    named = told or [name for name in usual if name is not None]
+    # The ends of edges as one text, or each column that may be one.
+    names = [name for name in named or sample.column_names if _may_be_id(sample[name])]
+    ends = [edges.as_ids(sample[name]) for name in names] if sample.num_rows else []
+    if named and ends:
+        chunks = [chunk for end in ends for chunk in end.chunks]
+        ends = [pa.chunked_array(chunks, type=pa.string())]
+
+    def share_in(column: Any) -> float:
+        # The largest share of an end's cells that a column holds, if its own all differ.
+        if not _may_be_id(column) or not all_differ(ids := source.as_ids(column)):
+            return 0.0
+        return max((_share(end, only_in(ids, end)) for end in ends), default=0.0)
+
+    if by_name is not None and (not ends or share_in(table[by_name.column]) >= _MATCH):
+        return by_name
+    more = [name for name in free if name not in table.column_names]
+    rest = source.read(more) if more else table
+    shares = {name: share_in((rest if name in more else table)[name]) for name in free}
+    # Among equals, an index that pandas wrote comes last: the other column was intended.
+    best = max(free, key=lambda name: (shares[name], not is_index(name)))
+    if shares[best] >= _MATCH:
+        return Guess("id", best, f"its values are in {edges.name}")
+    first = next((name for name in free if not is_index(name)), free[0])
+    return by_name or Guess("id", first, "the first column")
+
+
+def _share(ids: Any, of: Any) -> float:
+    """Return the share of ids that are among others."""
+    return float(np.mean(index_in(ids, of) >= 0))
+
+
+def _may_be_id(column: Any) -> bool:
+    import pyarrow.types as is_type
+
+    kind = value_type(column)
+    return is_text(kind) or is_type.is_integer(kind) or is_type.is_floating(kind)
+
+
+def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
+    keys = {key_of(name) for name in names}
+    return next((pair for pair in END_NAMES if keys.issuperset(pair)), ())
+
+
 @dataclass(frozen=True)
 class EdgeRoles:
     """Which columns of a table of edges are what, and whether its first line is a header."""
@@ -202,29 +330,9 @@ class EdgeRoles:
 
     @property
     def names(self) -> list[str]:
+        """The columns that are used, each once."""
         others = [name for name in (self.weight, self.kind, self.time) if name is not None]
         return list(dict.fromkeys([self.source, self.target, *others]))
-
-
-# A column holds ends of edges, or ids, where so many of the edges' cells are among them.
-_MATCH = 0.5
-
-
-def guess_vertex_roles(
-    table: TableSource,
-    columns: Columns,
-    remembered: Mapping[str, str],
-    not_free: Collection[str],
-) -> tuple[dict[str, str], list[Guess]]:
-    """Find the id, the label and the split by name; return the roles told, and those guessed."""
-    told = {"id": columns.id, "label": columns.label, "split": columns.split}
-    chosen = check_names(table, table.names, {**told, "kind": columns.vertex_kind})
-    chosen.pop("kind", None)
-    usual = {"id": ID_NAMES, "label": LABEL_NAMES, "split": SPLIT_NAMES}
-    usual = {role: usual[role] for role in usual if role not in chosen}
-    return chosen, guess_by_name(
-        table.names, usual, remembered, {*not_free, *chosen.values()}
-    )  # fmt: skip
 
 
 def choose_edge_roles(
@@ -248,131 +356,200 @@ def choose_edge_roles(
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
         note = f"{table.name} has no header: only its first two columns are used."
         return EdgeRoles("f0", "f1", header=False), [note]
-    chosen = check_names(table, names, told)
+    roles = check_names(table, names, told)
     usual = {"source": pair[:1], "target": pair[1:], "weight": WEIGHT_NAMES}
-    usual = {role: usual[role] for role in usual if role not in chosen}
-    guesses = guess_by_name(names, usual, remembered, set(chosen.values()))
-    found = {**chosen, **{guess.role: guess.column for guess in guesses}}
-    missing = [role for role in ("source", "target") if role not in found]
+    usual = {role: usual[role] for role in usual if role not in roles}
+    guesses = guess_by_name(names, usual, remembered, set(roles.values()))
+    roles |= {guess.role: guess.column for guess in guesses}
+    missing = [role for role in ("source", "target") if role not in roles]
+    guesses = [*_guess_ends(table, ids, roles, missing), *guesses] if missing else guesses
+    roles |= {guess.role: guess.column for guess in guesses}
+    # Ends that are guessed in a table with the columns of the vertices may be no ends.
     if missing:
-        more = _guess_ends(table, ids, found, missing)
-        _check_not_vertices(table, vertices, found, more)
-        guesses = [*more, *guesses]
-    elif not columns.source and set(names) == set(vertices.names):
-        raise _is_vertex_table(table, vertices)
-    found |= {guess.role: guess.column for guess in guesses}
-    roles = EdgeRoles(
-        found["source"], found["target"], found.get("weight"), found.get("kind"),
-        time=found.get("time"),
-    )  # fmt: skip
-    return roles, say_guesses(table.name, guesses)
-
-
-def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
-    keys = {key_of(name) for name in names}
-    return next((pair for pair in END_NAMES if keys.issuperset(pair)), ())
-
-
-def guess_id(
-    table: TableSource,
-    cells: Any,
-    edges: TableSource,
-    columns: Columns,
-    by_name: Guess | None,
-    free: Sequence[str],
-) -> Guess:
-    """Take the column of a usual name, unless the edges join those of another; else the first.
-
-    ``cells`` are the columns of the table that have been read already, ``free`` those that may be.
-    """
-    ends = _sample_ends(edges, columns)
-    if by_name is not None and (
-        not ends or _share_in(table, cells[by_name.column], ends) >= _MATCH
-    ):
-        return by_name
-    more = [name for name in free if name not in cells.column_names]
-    rest = table.read(more) if more else cells
-    columns_by_name = {name: (rest if name in more else cells)[name] for name in free}
-    shares = {name: _share_in(table, column, ends) for name, column in columns_by_name.items()}
-    # Among equals, an index that pandas wrote comes last: the other column was intended.
-    best = max(free, key=lambda name: (shares[name], not is_index(name)))
-    if shares[best] >= _MATCH:
-        return Guess("id", best, f"its values are in {edges.name}")
-    if by_name is not None:
-        return by_name
-    first = next((name for name in free if not is_index(name)), free[0])
-    return Guess("id", first, "the first column")
-
-
-def _sample_ends(edges: TableSource, columns: Columns) -> list[Any]:
-    """Return the beginning of the two ends of edges as one text, or of each that may be one."""
-    import pyarrow as pa
-
-    with reading_table(edges):
-        sample = edges.peek()
-    told = [name for name in (columns.source, columns.target) if name in sample.column_names]
-    usual = _usual_ends(sample.column_names)
-    named = [find_name(sample.column_names, [name]) for name in usual]
-    known = told or [name for name in named if name is not None]
-    names = [name for name in known or sample.column_names if _may_be_id(sample[name])]
-    ends = [edges.as_ids(sample[name]) for name in names] if sample.num_rows else []
-    chunks = [chunk for end in ends for chunk in end.chunks]
-    return [pa.chunked_array(chunks, type=pa.string())] if known and ends else ends
-
-
-def _share_in(table: TableSource, column: Any, ends: list[Any]) -> float:
-    """Return the largest share of an end's cells that a column holds, if its own all differ."""
-    if not _may_be_id(column):
-        return 0.0
-    ids = table.as_ids(column)
-    if not all_differ(ids):
-        return 0.0
-    shares = [float(np.mean(index_in(end, only_in(ids, end)) >= 0)) for end in ends]
-    return max(shares, default=0.0)
-
-
-def _may_be_id(column: Any) -> bool:
-    import pyarrow as pa
-
-    kind = value_type(column)
-    return is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        doubt = set(roles.values()) <= set(vertices.names)
+    else:
+        doubt = not columns.source and set(names) == set(vertices.names)
+    if doubt:
+        raise DataFileError(
+            table,
+            f"must be a table of edges; it has the columns of {vertices.name}, the table of "
+            "vertices. Give another file, or name its columns with `source` and `target`.",
+        )
+    known: Any = roles
+    return EdgeRoles(**known), say_guesses(table.name, guesses)
 
 
 def _guess_ends(
-    table: TableSource, ids: Any, found: Mapping[str, str], missing: list[str]
+    table: TableSource, ids: Any, roles: Mapping[str, str], missing: list[str]
 ) -> list[Guess]:
     """Take the columns that hold ids, else the first ones."""
     sample = table.peek()
-    free = [name for name in sample.column_names if name not in found.values()]
+    free = [name for name in sample.column_names if name not in roles.values()]
+    usable = [n for n in free if sample.num_rows and _may_be_id(sample[n]) and not is_index(n)]
+    fitting = [name for name in usable if _share(table.as_ids(sample[name]), ids) >= _MATCH]
     why = "its values are ids"
-    if sample.num_rows:
-        usable = [name for name in free if _may_be_id(sample[name])]
-        shares = {n: float(np.mean(index_in(table.as_ids(sample[n]), ids) >= 0)) for n in usable}
-        fitting = [name for name in usable if shares[name] >= _MATCH and not is_index(name)]
-        if len(fitting) >= len(missing):
-            free = fitting
-        else:
-            why = "by its position"
-    else:
-        why = "by its position"
-    free = [name for name in free if not is_index(name)] or free
-    if len(free) < len(missing):
+    if len(fitting) < len(missing):
+        fitting, why = [name for name in free if not is_index(name)] or free, "by its position"
+    if len(fitting) < len(missing):
         raise DataFileError(table, f"no column is left for the {missing[-1]}. Add one.")
-    return [Guess(role, name, why) for role, name in zip(missing, free, strict=False)]
+    return [Guess(role, name, why) for role, name in zip(missing, fitting, strict=False)]
 
 
-def _check_not_vertices(
-    table: TableSource, vertices: TableSource, found: Mapping[str, str], guesses: list[Guess]
-) -> None:
-    """Refuse to guess ends in a table that has the columns of the vertices."""
-    ends = {*(guess.column for guess in guesses), *found.values()}
-    if ends <= set(vertices.names):
-        raise _is_vertex_table(table, vertices)
+_SAMPLE = 1000
+_MOST_ROWS = 1_000_000
+_MOST_NAMED = 5
+_MOST_TYPES = 20
 
 
-def _is_vertex_table(table: TableSource, vertices: TableSource) -> DataFileError:
-    return DataFileError(
-        table,
-        f"must be a table of edges; it has the columns of {vertices.name}, the table of vertices. "
-        "Give another file, or name its columns with `source` and `target`.",
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A column that could be the label or the vertex type, or whose gaps one could explain.
+
+    Attributes
+    ----------
+    name, kind : str
+        The kind is that of the column as a feature.
+    n_values : int
+        Different values; more than ``MOST_CLASSES`` are not counted, and are 0.
+    codes : int array (n,)
+        The number of each cell's value; empty where they are not counted.
+    blank : bool array (n,)
+    """
+
+    name: str
+    kind: str
+    n_values: int
+    codes: NDArray[np.int32]
+    blank: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, column: Any, name: str, kind: str) -> Candidate:
+        cells = Cells(column)
+        n = sum(not is_missing(word) for word in cells.words)
+        few = n <= MOST_CLASSES
+        return cls(name, kind, few * n, cells.codes if few else cells.codes[:0], cells.blank)
+
+    @property
+    def may_be_label(self) -> bool:
+        most = MOST_FRACTIONS if self.kind == "number" else MOST_CLASSES
+        return self.kind in ("boolean", "category", "number") and 2 <= self.n_values <= most
+
+    def owners(self, kind: Candidate) -> NDArray[np.bool_]:
+        """Return which values of a column of kinds have a cell that is not blank."""
+        return np.bincount(kind.codes[~self.blank], minlength=kind.codes.max() + 1) > 0
+
+    def __str__(self) -> str:
+        what = count(self.n_values, "value") if self.may_be_label else "numbers"
+        n = int(self.blank.sum())
+        empty = f", empty on {n:,} of {count(len(self.blank), 'row')}" if n else ""
+        return f"{self.name!r} ({what}{empty})"
+
+
+def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled: bool) -> list[str]:
+    """Say which columns could be the label, and the vertex type, as far as none is known."""
+    candidates: list[Candidate] = []
+    for column in encoder.columns:
+        # Numbers without gaps are no vertex type, and nothing about them is to be explained by
+        # one; dates without gaps are no label either.
+        is_full = column.kind in ("number", "boolean") and not column.marks_missing
+        if column.kind == "list" or (labelled and is_full and not column.of_kinds):
+            continue
+        if column.kind == "date" and not column.marks_missing:
+            continue
+        cells = table.column(column.name).slice(0, _MOST_ROWS)
+        sample = cells.slice(0, _SAMPLE)
+        several = len(sample) > MOST_CLASSES and len(Cells(sample).words) > MOST_CLASSES
+        if column.marks_missing or not several:
+            candidates.append(Candidate.of(cells, column.name, column.kind))
+    # The first columns that could be the vertex type: all others are compared with each.
+    types = [
+        one
+        for one in candidates
+        if one.kind == "category" and 2 <= one.n_values <= MOST_KINDS and not one.blank.any()
+    ][:_MOST_TYPES]
+    notes = [] if labelled else _suggest_labels(candidates, types, source)
+    return notes if encoder.vertex_kind else [*notes, *_suggest_type(candidates, types, source)]
+
+
+def _suggest_labels(
+    candidates: list[Candidate], types: list[Candidate], source: TableSource
+) -> list[str]:
+    """Name the columns that could be the label: unexplained blanks, then few values, first."""
+    # The blanks in rows of those types that have a column; the fewest of any.
+    blanks: dict[str, int] = {}
+    for one in candidates:
+        blanks[one.name] = n_blank = int(one.blank.sum())
+        for kind in types if n_blank else ():
+            if kind is not one:
+                unexplained = int((one.blank & one.owners(kind)[kind.codes]).sum())
+                blanks[one.name] = min(blanks[one.name], unexplained)
+    candidates = sorted(
+        candidates,
+        key=lambda one: (not blanks[one.name], one.n_values > MOST_FRACTIONS, -blanks[one.name]),
     )
+    labels = [str(one) for one in candidates if one.may_be_label]
+    numbers = [
+        str(one)
+        for one in candidates
+        if one.kind == "number" and not one.may_be_label and blanks[one.name]
+    ]
+    offers = [
+        f"{option} may name {', '.join(names[:_MOST_NAMED])}"
+        + (", ..." if len(names) > _MOST_NAMED else "")
+        for option, names in (("`label`", labels), ("`number`", numbers))
+        if names
+    ]
+    return [f"{source.name}: no column is the label; {'; '.join(offers)}."] if offers else []
+
+
+def _suggest_type(
+    candidates: list[Candidate], types: list[Candidate], source: TableSource
+) -> list[str]:
+    """Name a column that says which type of thing a vertex is: it explains blanks of others."""
+    gappy = [one for one in candidates if one.blank.any()]
+    explained = [[one.name for one in gappy if not one.owners(kind).all()] for kind in types]
+    best = max(range(len(types)), key=lambda i: len(explained[i]), default=None)
+    if best is None or not explained[best]:
+        return []
+    name, names = types[best].name, explained[best]
+    many = f"{listed_names(names, _MOST_NAMED)} {'is' if len(names) == 1 else 'are'}"
+    return [
+        f"{source.name}: column {name!r} may be the vertex type: {many} empty on all vertices of "
+        f"one type. With `vertex_kind={name!r}` such gaps are not missing values."
+    ]
+
+
+def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str] = ()) -> list[str]:
+    """Name the columns that are not used, each with the argument that would use it.
+
+    ``without`` are arguments that are not offered.
+    """
+    names = table.usable_names if roles.header else []
+    left = [name for name in names if name not in roles.names and not is_index(name)]
+    if not left:
+        return []
+    sample = table.peek()
+    offers: list[str] = []
+    for name in left[:_MOST_NAMED]:
+        option = _option_for(sample[name], table, roles)
+        offered = option and option not in without
+        offers.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
+    rest = left[_MOST_NAMED:]
+    more = f", {listed_names(rest)}" if rest else ""
+    return [f"{table.name}: not used: {', '.join(offers)}{more}."]
+
+
+def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
+    """Return the argument that would use a column, '' where none would."""
+    cells = Cells(column)
+    if is_date_type(cells.type):
+        return "" if roles.time else "edge_time"
+    if not is_usable(cells.type) or not len(cells):
+        return ""
+    read = parse_numbers(cells, guess_decimal(cells, table))
+    values = read.values[~np.isnan(read.values)]
+    if len(values) > READ_PER_WORD * read.is_word.sum():
+        return "" if roles.weight or (values < 0).any() else "weight"
+    if find_spelling(known_words(cells), day_first=table.decimal_hint == ",") is not None:
+        return "" if roles.time else "edge_time"
+    return "edge_kind" if len(cells.words) <= MOST_KINDS and not roles.kind else ""
