@@ -32,7 +32,7 @@ from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system
 from graphfilter.systems.pipeline import train_system
 from graphfilter.training import Callback, Progress
-from graphfilter_research.bench.processes import worker_environment
+from graphfilter_research.bench.matrix import worker_environment
 from harness import (
     Record,
     Tick,

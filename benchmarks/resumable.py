@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.util.errors import GraphFilterError
-from graphfilter_research.bench.processes import worker_environment
+from graphfilter_research.bench.matrix import worker_environment
 from graphfilter_research.lines import append_lines, read_lines
 
 RESULTS = Path(__file__).resolve().parent / "results"

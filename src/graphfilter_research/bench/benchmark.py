@@ -12,9 +12,8 @@ from graphfilter.systems import System, get_system
 from graphfilter.util.errors import ConfigError, check_count, check_name
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import pick_device
-from graphfilter_research.bench.averages import MARK, divide_name
 from graphfilter_research.bench.matrix import OnProgress, run_matrix
-from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.pair import MARK, Pair, divide_name
 from graphfilter_research.bench.protocol import check_split_rule, dataset_name
 from graphfilter_research.bench.record import Record, RecordFile
 

@@ -28,7 +28,7 @@ from graphfilter_research.bench.ranking import (
 )
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.summary import Summary, summarise
-from graphfilter_research.bench.summary_table import legend, mean_and_deviation, title
+from graphfilter_research.bench.tables import legend, mean_and_deviation, title
 
 TEMPLATES = Path(__file__).parent / "templates"
 SPLITS = {

@@ -7,23 +7,143 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.models import SideBySide
+from graphfilter.estimators.members import combine, fitted_members
+from graphfilter.models import Network, SideBySide
+from graphfilter.models.views import Known
 from graphfilter.splits import Split
-from graphfilter.systems import Outcome, Prepared, System, get_system
-from graphfilter.systems.committee import Committee
+from graphfilter.systems import (
+    Outcome,
+    Prepared,
+    System,
+    get_system,
+    predict_networks,
+    train_system,
+)
+from graphfilter.systems.committee import Committee, repeated_seed
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.pipeline import learned_filters, predict_untrained
+from graphfilter.systems.pooling import together
 from graphfilter.training import Callback, Progress
 from graphfilter.training.scores import score_parts
-from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import device_title
-from graphfilter_research.bench.averages import divide_name, train_average
-from graphfilter_research.bench.new_vertices import train_without
 from graphfilter_research.bench.protocol import NEW, GraphLoader, draw_split, split_index
 from graphfilter_research.bench.record import Record
+
+MARK = "*"
+
+
+def divide_name(model: str) -> tuple[str, int]:
+    """Return the name of a system, and of how many seeds it is the average.
+
+    >>> divide_name("fsgnn*5"), divide_name("sgf")
+    (('fsgnn', 5), ('sgf', 1))
+    """
+    name, marked, text = model.partition(MARK)
+    if not marked:
+        return name, 1
+    system = get_system(name)
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"after {MARK} must be a number of seeds, as in {name}*5; got {text!r}.")
+    if system.model is None or isinstance(system, Committee):
+        raise ConfigError(f"{name} has no networks of its own to average; leave {MARK}{text} out.")
+    return name, int(text)
+
+
+def train_average(
+    prepared: Prepared,
+    system: System,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    *,
+    n_seeds: int,
+    callback: Callback | None = None,
+) -> Sequence[Outcome]:
+    """Train a system from several seeds per split, which answer together and count the same.
+
+    Each outcome is that of the first seed, with the answer and the seconds of all.
+    """
+    if n_seeds == 1:
+        return train_system(prepared, system, splits, seeds, callback=callback)
+    outcomes = train_system(
+        prepared,
+        system,
+        [split for split in splits for _ in range(n_seeds)],
+        [repeated_seed(seed, i) for seed in seeds for i in range(n_seeds)],
+        callback=callback,
+    )
+    groups = [outcomes[i : i + n_seeds] for i in range(0, len(outcomes), n_seeds)]
+    return [
+        replace(
+            group[0],
+            probabilities=together([one.probabilities for one in group]),
+            seconds=sum(one.seconds for one in group),
+        )
+        for group in groups
+    ]
+
+
+def train_without(
+    graph: Graph,
+    system: System,
+    split: Split,
+    seed: int,
+    *,
+    scaling: str,
+    device: str,
+    callback: Callback | None = None,
+) -> Outcome:
+    """Train a system on the graph without the test vertices; answer with them.
+
+    Everything that is fitted, the scale of the features too, is fitted without them. A committee
+    knows the other vertices, as by their ids.
+    """
+    new = np.zeros(graph.n_vertices, dtype=bool)
+    new[split.test] = True
+    numbers = np.where(new, -1, np.cumsum(~new) - 1)
+    old = Prepared.of(graph.subgraph(np.flatnonzero(~new)), scaling=scaling, device=device)
+    none = np.empty(0, dtype=np.int64)
+    within = Split(numbers[split.train], numbers[split.val], none, rule=split.rule)
+    (outcome,) = train_system(old, system, [within], [seed], callback=callback)
+    known = Known(numbers, int((~new).sum()))
+    # Only what recognises vertices makes use of it.
+    whole = Prepared.of(graph, scaling=old.scaler, device=device, known=known)
+    return replace(outcome, probabilities=_answer(outcome, old, whole, seed))
+
+
+def _answer(outcome: Outcome, old: Prepared, whole: Prepared, seed: int) -> NDArray[np.float64]:
+    if not isinstance(outcome, CommitteeOutcome):
+        network = _on_graph(outcome.system, outcome.network, whole.graph, seed)
+        plain = replace(whole, known=None, _views={})
+        return predict_networks(plain, outcome.system, [network.to(whole.device)])[0]
+    members, _ = fitted_members([outcome], old)
+    if not outcome.growing:
+        plain = replace(whole, known=None, _views={})
+        there = [m for member in members if (m := member.elsewhere()).weight > 0]
+        return combine([member.answer(plain) for member in there], there, old.task)
+    grown = [m for m in members if m.growing is not None and m.growing.any()]
+    return combine([member.answer(whole) for member in grown], grown, old.task, whole.shares)
+
+
+def _on_graph(system: System, network: Network[Any], graph: Graph, seed: int) -> Network[Any]:
+    """Return a network with the same weights for another graph, where it is built on its own."""
+    if not system.keeps_graph:
+        return network
+    made = system.build(graph, seed)
+    own, trained = dict(made.named_parameters()), dict(network.named_parameters())
+    if any(own[name].shape != weight.shape for name, weight in trained.items()):
+        raise ConfigError(
+            f"{system.name} has one weight per vertex it has seen: it cannot predict new ones."
+        )
+    for name, weight in trained.items():
+        own[name].data.copy_(weight.data)
+    return made
+
 
 # Nobody reads faster than this, and a pipe to another process has a cost.
 SECONDS_BETWEEN_NEWS = 0.2

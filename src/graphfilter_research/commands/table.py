@@ -86,7 +86,7 @@ def read_benchmark(path: Path, quiet: bool) -> list[Record]:
 def summary_tables(records: Sequence[Record], metric: str) -> list[Table]:
     """Return the tables of benchmark records."""
     from graphfilter_research.bench.summary import summarise
-    from graphfilter_research.bench.summary_table import make_table
+    from graphfilter_research.bench.tables import make_table
 
     return [make_table(summary) for summary in summarise(records, metric)]
 
@@ -125,7 +125,7 @@ def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Tabl
     """Read what is on record: benchmarks together, folders together, other lines file by file."""
     from graphfilter.report.score_table import make_score_table
     from graphfilter.training.scores import METRICS
-    from graphfilter_research.bench.line_table import holds_benchmarks, read_line_table
+    from graphfilter_research.bench.tables import holds_benchmarks, read_line_table
 
     check_name("metric", metric, METRICS)
     folders = [source for source in sources if source.is_dir()]

@@ -12,8 +12,7 @@ from scipy.stats import rankdata
 from graphfilter.systems import get_system
 from graphfilter.systems.committees import COMMITTEE
 from graphfilter.training.comparing import corrected_t_test, mean_interval
-from graphfilter_research.bench.averages import divide_name
-from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.pair import Pair, divide_name
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.collect import pairs_of
 from graphfilter_research.paper.comparison import ComparedAccuracy, compare_accuracy

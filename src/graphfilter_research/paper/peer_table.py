@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphfilter.systems import get_system
-from graphfilter_research.bench.averages import divide_name
-from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.pair import Pair, divide_name
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.collect import pairs_of
 from graphfilter_research.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.report.pictures import draw_png
 from graphfilter.report.tables import Block as TableBlock, Cell, Legend, Numbers, Row, Table
-from graphfilter_research.bench.summary_table import CUT
+from graphfilter_research.bench.tables import CUT
 from graphfilter_research.paper.comparison import NOISE, ComparedAccuracy
 from graphfilter_research.paper.published_accuracy import Accuracy
 

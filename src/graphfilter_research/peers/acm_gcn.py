@@ -13,8 +13,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Weights, linear_side_by_side
 from graphfilter.operators import Operator
-from graphfilter_research.peers.neighbours import DegreeNetwork
-from graphfilter_research.peers.pieces import stacked
+from graphfilter_research.peers.pieces import DegreeNetwork, stacked
 
 
 @dataclass(frozen=True)

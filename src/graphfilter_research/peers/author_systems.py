@@ -20,12 +20,10 @@ from graphfilter.filters import (
 )
 from graphfilter.models import FilteredFeaturesConfig, FilterNetworkConfig, ModelConfig
 from graphfilter.systems.system import PAPER, System, peer
-from graphfilter_research.peers.directed_gcn import DirectedGCNConfig
 from graphfilter_research.peers.fastgcn import FastGCNConfig
 from graphfilter_research.peers.gat import GATConfig, VelickovicGATConfig
-from graphfilter_research.peers.gcn import GCNConfig, KipfGCNConfig
-from graphfilter_research.peers.gcnii import GCNIIConfig
-from graphfilter_research.peers.gcnii_star import GCNIIStarConfig
+from graphfilter_research.peers.gcn import DirectedGCNConfig, GCNConfig, KipfGCNConfig
+from graphfilter_research.peers.gcnii import GCNIIConfig, GCNIIStarConfig
 from graphfilter_research.peers.geom_gcn import GeomGCNConfig
 from graphfilter_research.peers.gpr_gnn import GPRGNNConfig
 from graphfilter_research.peers.graphsage import GraphSAGEConfig

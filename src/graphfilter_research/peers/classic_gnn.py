@@ -22,9 +22,7 @@ from graphfilter.models.layers import (
 )
 from graphfilter.operators import Operator
 from graphfilter.util.errors import check_name
-from graphfilter_research.peers.attention import attend
-from graphfilter_research.peers.neighbours import DegreeNetwork
-from graphfilter_research.peers.pieces import Norm, dropped, stacked
+from graphfilter_research.peers.pieces import DegreeNetwork, Norm, attend, dropped, stacked
 
 CONVOLUTIONS = ("gcn", "sage", "gat")
 NORMS = ("none", "layer", "batch")

@@ -13,7 +13,7 @@ from graphfilter.models.hops import encode_hops, make_hops, multiplied_hops, wei
 from graphfilter.models.layers import Draws, Generators, Input, Linear
 from graphfilter.operators import Operator
 from graphfilter.util.errors import check_name
-from graphfilter_research.peers.neighbours import DegreeNetwork
+from graphfilter_research.peers.pieces import DegreeNetwork
 
 DECAYED = ("both", "encoder", "head")
 

@@ -13,8 +13,7 @@ from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Draws, Generators, Input, Linear, linear_side_by_side
 from graphfilter.operators import Operator
 from graphfilter.util.errors import ConfigError
-from graphfilter_research.peers.neighbours import DegreeNetwork
-from graphfilter_research.peers.pieces import dropped, stacked
+from graphfilter_research.peers.pieces import DegreeNetwork, dropped, stacked
 
 
 @dataclass(frozen=True)

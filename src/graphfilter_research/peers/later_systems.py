@@ -18,7 +18,7 @@ from graphfilter_research.peers.block_gnn import BlockGNNConfig
 from graphfilter_research.peers.classic_gnn import ClassicGNNConfig
 from graphfilter_research.peers.fsgnn import FSGNNConfig
 from graphfilter_research.peers.glo_gnn import GloGNNConfig
-from graphfilter_research.peers.mlp_with_cs import correct_and_smooth_mlp
+from graphfilter_research.peers.label_propagation import correct_and_smooth_mlp
 
 Changes = Mapping[str, Any]
 

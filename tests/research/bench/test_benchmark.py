@@ -237,7 +237,7 @@ def test_dataset_that_cannot_be_read_fails_its_runs_only(tmp_path: Path) -> None
 def test_benchmark_in_processes_gives_the_same(
     tmp_path: Path, csbm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     options: dict[str, Any] = QUICK | {"models": ["sgf", "mlp"], "datasets": [csbm]}
     one = run_benchmark(out=tmp_path / "one.jsonl", **options)
     seen: list[BenchProgress] = []

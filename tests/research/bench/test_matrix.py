@@ -44,7 +44,7 @@ def test_matrix_is_refused_while_another_process_writes_its_records(tmp_path: Pa
 def test_matrix_takes_a_graph_from_a_file_under_another_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     path = tmp_path / "graph.npz"
     write_npz(make_csbm(60, n_features=4), path)
     pairs = [make_pair("csbm~0", "sgf", file=str(path))]
@@ -81,7 +81,7 @@ def test_matrix_keeps_the_order_of_pairs_that_differ_in_their_protocol(tmp_path:
 def test_runs_that_are_made_in_turn_are_divided_among_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     pairs = [make_pair("karate", "mlp", split_rule=rule) for rule in ("new:0.2", "seen:0.2")]
     one = run_matrix(pairs, RecordFile(tmp_path / "one.jsonl"))
     given: list[tuple[str, int, int]] = []

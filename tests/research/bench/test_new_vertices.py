@@ -12,7 +12,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.systems import System, get_system
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.bench.benchmark import run_benchmark
-from graphfilter_research.bench.new_vertices import train_without
+from graphfilter_research.bench.pair import train_without
 from graphfilter_research.bench.protocol import check_split_rule, draw_split
 
 GRAPH = make_csbm(80, mean_degree=8, n_features=5, frequency=0.3, seed=2)

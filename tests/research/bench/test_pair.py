@@ -16,9 +16,8 @@ from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.systems.committee import repeated_seed
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.bench import pair as pair_module
-from graphfilter_research.bench.averages import divide_name, train_average
 from graphfilter_research.bench.benchmark import run_benchmark
-from graphfilter_research.bench.pair import Pair
+from graphfilter_research.bench.pair import Pair, divide_name, train_average
 
 QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}
 

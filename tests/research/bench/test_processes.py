@@ -15,9 +15,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import Network
 from graphfilter.systems import System
 from graphfilter_research.bench import pair as pair_module
-from graphfilter_research.bench.matrix import run_matrix
+from graphfilter_research.bench.matrix import run_in_processes, run_matrix, worker_environment
 from graphfilter_research.bench.pair import LostDeviceError, Pair
-from graphfilter_research.bench.processes import run_in_processes, worker_environment
 from graphfilter_research.bench.record import Record, RecordFile, read_records
 from graphfilter_research.peers.fsgnn import FSGNNConfig
 
@@ -33,7 +32,7 @@ def test_process_that_dies_takes_no_other_down(
     """Forked, with one that takes its place."""
     pairs = [ALIVE, DYING]
     if forked:
-        monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+        monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
         pairs.append(AFTER)
     ended: dict[str, int] = {}
     records: list[Record] = []
@@ -70,7 +69,7 @@ REASON = (
 def test_runs_after_a_lost_gpu_are_made_by_a_new_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     records = run_matrix([BREAKING, ALIVE], RecordFile(tmp_path / "r.jsonl"), jobs=2)
     assert [(r.model, r.seed, r.reason) for r in records] == [
         ("breaking", 0, REASON),  # Of four at once, the one that is said to have failed.

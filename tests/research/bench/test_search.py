@@ -14,8 +14,7 @@ from graphfilter.systems import Prepared, System, get_system, train_system
 from graphfilter.training import TrainConfig
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter_research.bench.protocol import draw_split
-from graphfilter_research.bench.search import SearchProgress, search
-from graphfilter_research.bench.search_space import PAPER_AXES, Tuning
+from graphfilter_research.bench.search import PAPER_AXES, SearchProgress, Tuning, search
 
 QUICK: dict[str, Any] = {"trials": 4, "max_epochs": 8, "device": "cpu"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphfilter.report.tables import text_rows, to_csv, to_latex, to_markdown
 from graphfilter_research.bench.summary import CellSummary, Summary
-from graphfilter_research.bench.summary_table import make_table, title
+from graphfilter_research.bench.tables import make_table, title
 
 NASTY = r"a_b & 50% #1 {x} ~^\ $ | *y*"
 

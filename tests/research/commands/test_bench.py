@@ -111,7 +111,7 @@ def columns(tables: tuple[Path, Path]) -> list[object]:
 def test_bench_takes_tables_beside_datasets(
     tables, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     out = tmp_path / "records.jsonl"
     words = [*columns(tables), "--datasets", "karate", "--models", "mlp,sgc", "--runs", 2,
              "--max-epochs", 3, "--device", "cpu", "--out", out, "--jobs", jobs]  # fmt: skip

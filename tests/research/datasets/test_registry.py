@@ -21,7 +21,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter_research.datasets import catalogue, readers
 from graphfilter_research.datasets.catalogue import Dataset, RemoteFile
-from graphfilter_research.datasets.download import add_directions
+from graphfilter_research.datasets.registry import add_directions
 
 ON_DISK = [e for e in catalogue.DATASETS.values() if e.file is not None and e.base is None]
 DIRECTED = [e for e in catalogue.DATASETS.values() if e.base is not None]

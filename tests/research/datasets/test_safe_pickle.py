@@ -22,7 +22,7 @@ from hypothesis import given, settings, strategies as st
 from tests.peak_memory import PeakMemory
 
 from graphfilter.util.errors import DataFileError, GraphFilterError
-from graphfilter_research.datasets.readers.graphdata import read_graphdata
+from graphfilter_research.datasets.readers import read_graphdata
 from graphfilter_research.datasets.safe_pickle import (
     check_opcodes,
     loads,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter_research.bench.search_space import PAPER_AXES
+from graphfilter_research.bench.search import PAPER_AXES
 from graphfilter_research.paper.published_accuracy import (
     CHOSEN,
     DATASET_TITLES,

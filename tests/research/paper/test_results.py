@@ -11,10 +11,10 @@ import pytest
 
 from graphfilter.report.tables import to_markdown
 from graphfilter.systems import System, find_system, get_system
-from graphfilter_research.bench.averages import divide_name
+from graphfilter_research.bench.pair import divide_name
 from graphfilter_research.bench.record import read_records
 from graphfilter_research.bench.summary import summarise
-from graphfilter_research.bench.summary_table import make_table
+from graphfilter_research.bench.tables import make_table
 from graphfilter_research.paper import committee_summary, committee_table
 from graphfilter_research.paper.accuracy_table import CHOSEN
 from graphfilter_research.paper.comparison import compare_accuracy, compare_chosen, select

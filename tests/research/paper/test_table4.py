@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("tiny")
 def test_stacking_system_runs_in_processes_as_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphfilter_research.bench.processes.get_context", forking)
+    monkeypatch.setattr("graphfilter_research.bench.matrix.get_context", forking)
     pairs = pairs_of(["karate"], [stacking_system("sgf-horizontal", 32)], QUICK)
     for name, jobs in (("one", 1), ("many", 2)):
         run_matrix(pairs, RecordFile(tmp_path / f"{name}.jsonl"), jobs=jobs)

@@ -17,12 +17,12 @@ from graphfilter.splits import Split, stratified
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.peers.acm_gcn import ACMGCN, ACMGCNConfig
-from graphfilter_research.peers.attention import attend
 from graphfilter_research.peers.block_gnn import BlockGNN, BlockGNNConfig
 from graphfilter_research.peers.classic_gnn import ClassicGNN, ClassicGNNConfig
-from graphfilter_research.peers.correct_and_smooth import correct, smooth
 from graphfilter_research.peers.fsgnn import FSGNN, FSGNNConfig
 from graphfilter_research.peers.glo_gnn import GloGNN, GloGNNConfig
+from graphfilter_research.peers.label_propagation import correct, smooth
+from graphfilter_research.peers.pieces import attend
 from graphfilter_research.peers.pyg import graph_edges, pyg_nn
 
 GRAPH = make_csbm(30, mean_degree=4, n_features=5, seed=2)

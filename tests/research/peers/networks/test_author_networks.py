@@ -20,10 +20,10 @@ from graphfilter.filters import (
 from graphfilter.models import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
-from graphfilter_research.peers.directed_gcn import incoming
 from graphfilter_research.peers.fastgcn import FastGCN, FastGCNConfig
 from graphfilter_research.peers.gat import VelickovicGAT, VelickovicGATConfig
-from graphfilter_research.peers.gcnii_star import GCNIIStar, GCNIIStarConfig
+from graphfilter_research.peers.gcn import incoming
+from graphfilter_research.peers.gcnii import GCNIIStar, GCNIIStarConfig
 from graphfilter_research.peers.gpr_gnn import GPRGNN, GPRGNNConfig
 from graphfilter_research.peers.graphsage import GraphSAGE
 

@@ -13,8 +13,16 @@ from sklearn.manifold import Isomap
 from graphfilter import operators
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import GraphError
-from graphfilter_research.peers.geom_gcn import GeomGCN, GeomGCNConfig, relations
-from graphfilter_research.peers.geom_places import isomap, near_pairs, place, poincare, structure
+from graphfilter_research.peers.geom_gcn import (
+    GeomGCN,
+    GeomGCNConfig,
+    isomap,
+    near_pairs,
+    place,
+    poincare,
+    relations,
+    structure,
+)
 
 
 def test_isomap_of_a_path_is_a_line() -> None:
