@@ -17,8 +17,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from graphfilter.data.datasets import make_karate
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_karate
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.operators import Operator, kernels as choice, make_operator
 from graphfilter.operators.kernels import make_kernel, native_kernel

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.models import Network
 from graphfilter.operators import Operator, make_operator, to_tensor
 from graphfilter.splits import stratified

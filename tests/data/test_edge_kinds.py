@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphfilter.data import read_npz, write_npz
-from graphfilter.data.edge_attributes import MOST_KINDS, EdgeKinds
+from graphfilter.data.edges import MOST_KINDS, EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import GraphError
 

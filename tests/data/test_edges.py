@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphfilter.data.edges import as_pairs, build_csr, check_weights, index_type
+from graphfilter.data.attributes import as_pairs, check_weights
+from graphfilter.data.edges import build_links, index_type
 from graphfilter.util.errors import GraphError
 
 
@@ -85,10 +86,10 @@ def test_check_weights_takes_a_tensor_that_requires_grad() -> None:
     np.testing.assert_array_equal(check_weights(weights, 2), [1.0, 0.5])
 
 
-def test_build_csr_adds_repeats_and_keeps_the_larger_direction() -> None:
+def test_build_links_adds_repeats_and_keeps_the_larger_direction() -> None:
     """0→1 weighs 1 + 2 = 3, 1→0 weighs 2.5: the edge weighs 3."""
     pairs = as_pairs([[0, 1], [1, 0], [0, 1], [1, 2]])
-    indptr, indices, weights, notes = build_csr(pairs, check_weights([1, 2.5, 2, 7], 4), 3)
+    indptr, indices, weights, _, notes = build_links(pairs, check_weights([1, 2.5, 2, 7], 4), 3)
     np.testing.assert_array_equal(indptr, [0, 1, 3, 4])
     np.testing.assert_array_equal(indices, [1, 0, 2, 1])
     np.testing.assert_array_equal(weights, [3, 3, 7, 7])
@@ -98,9 +99,9 @@ def test_build_csr_adds_repeats_and_keeps_the_larger_direction() -> None:
     ]
 
 
-def test_build_csr_drops_edges_of_weight_zero() -> None:
+def test_build_links_drops_edges_of_weight_zero() -> None:
     pairs = as_pairs([[0, 1], [1, 2], [2, 2]])
-    indptr, _, weights, notes = build_csr(pairs, check_weights([0, 2, 0], 3), 3)
+    indptr, _, weights, _, notes = build_links(pairs, check_weights([0, 2, 0], 3), 3)
     np.testing.assert_array_equal(indptr, [0, 0, 1, 2])
     np.testing.assert_array_equal(weights, [2, 2])
     assert notes == [
@@ -110,17 +111,17 @@ def test_build_csr_drops_edges_of_weight_zero() -> None:
     ]
 
 
-def test_build_csr_merges_more_repeats_than_a_byte_can_count() -> None:
+def test_build_links_merges_more_repeats_than_a_byte_can_count() -> None:
     pairs = np.tile([[0, 1]], (512, 1))
-    _, indices, _, notes = build_csr(pairs, None, 2)
+    _, indices, _, _, notes = build_links(pairs, None, 2)
     np.testing.assert_array_equal(indices, [1, 0])
     assert notes == ["511 repeated edges merged."]
 
 
-def test_build_csr_refuses_repeats_that_add_up_beyond_float32() -> None:
+def test_build_links_refuses_repeats_that_add_up_beyond_float32() -> None:
     pairs = as_pairs([[0, 1], [0, 1]])
     with pytest.raises(GraphError, match="finite in float32"):
-        build_csr(pairs, check_weights([3e38, 3e38], 2), 2)
+        build_links(pairs, check_weights([3e38, 3e38], 2), 2)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +138,9 @@ def test_build_csr_refuses_repeats_that_add_up_beyond_float32() -> None:
         ([[2, 2]], ["1 self loop dropped.", "3 isolated vertices kept."]),
     ],
 )
-def test_build_csr_notes_say_what_was_cleaned(edges: list[list[int]], notes: list[str]) -> None:
+def test_build_links_notes_say_what_was_cleaned(edges: list[list[int]], notes: list[str]) -> None:
     """Listing every edge in both directions, as symmetric matrices do, is no repeat."""
-    assert build_csr(as_pairs(edges), None, 3)[3] == notes
+    assert build_links(as_pairs(edges), None, 3).notes == notes
 
 
 def test_index_type_is_the_narrower_that_fits() -> None:
@@ -147,14 +148,14 @@ def test_index_type_is_the_narrower_that_fits() -> None:
     assert index_type(2**31) is np.int64
 
 
-def test_build_csr_chooses_each_index_type_by_what_it_counts(
+def test_build_links_chooses_each_index_type_by_what_it_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Vertex numbers are held to n, row pointers to the number of entries."""
     narrow = {False: np.int16, True: np.int64}
     monkeypatch.setattr("graphfilter.data.edges.index_type", lambda largest: narrow[largest > 4])
     path = as_pairs([[0, 1], [1, 2], [2, 3]])
-    indptr, indices, _, _ = build_csr(path, None, 4)
+    indptr, indices, *_ = build_links(path, None, 4)
     assert (indptr.dtype, indices.dtype) == (np.int64, np.int16)
-    indptr, indices, _, _ = build_csr(path[:1], None, 9)
+    indptr, indices, *_ = build_links(path[:1], None, 9)
     assert (indptr.dtype, indices.dtype) == (np.int16, np.int64)

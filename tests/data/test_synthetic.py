@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_bipartite, make_csbm, make_digits, make_karate
+from graphfilter.data.datasets import _pairs_within, _successes
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import _pairs_within, _successes
 from graphfilter.util.errors import ConfigError
 
 

@@ -31,7 +31,7 @@ COLLIDING = {
 
 
 def index_of(words: list[str], folder: Path, **options: int) -> IdIndex:
-    names = map_names(folder, write_text(folder, pa.array(words, pa.string())))
+    names = map_names(folder, write_text(folder, [pa.array(words, pa.string())]))
     return IdIndex(names, **options)
 
 

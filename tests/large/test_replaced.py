@@ -75,65 +75,20 @@ def test_store_is_written_by_one_process_at_a_time(folder: Path) -> None:
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-@pytest.fixture
-def looked_through(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Every look through the values of a store that counts as large."""
-    seen, check_values = [], reading.check_values
-
-    def watched(arrays: dict[str, Any]) -> None:
-        seen.append(1)
-        check_values(arrays)
-
-    monkeypatch.setattr(reading, "check_values", watched)
-    monkeypatch.setattr(reading, "VERIFIED_BYTES", 0)
-    return seen
-
-
-def test_values_of_a_large_store_are_looked_through_once(
-    folder: Path, looked_through: list[int]
+def test_large_store_is_looked_through_where_asked_and_its_ranges_always(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(3):
-        gf.open_store(folder)
+    looked_through: list[int] = []
+    monkeypatch.setattr(reading, "check_values", lambda arrays: looked_through.append(1))
+    gf.open_store(folder)
+    assert len(looked_through) == 1
+    monkeypatch.setattr(reading, "VERIFIED_BYTES", 0)
+    gf.open_store(folder)
     assert len(looked_through) == 1
     gf.open_store(folder, verify=True)
     assert len(looked_through) == 2
-    gf.open_store(folder, verify=False)
-    assert len(looked_through) == 2
-    # What is remembered is of these files: others are looked through.
-    features = folder / "features.bin"
-    content = np.fromfile(features, dtype=np.float32)
-    content[5] = np.nan
-    content.tofile(features)
-    with pytest.raises(DataFileError, match="features must be finite"):
-        gf.open_store(folder)
-    assert len(looked_through) == 3
-    (folder / "checked.json").write_text("[[")
-    with pytest.raises(DataFileError, match="features must be finite"):
-        gf.open_store(folder)
-
-
-def test_what_is_remembered_of_a_store_skips_no_check_of_ranges(
-    folder: Path, looked_through: list[int]
-) -> None:
-    gf.open_store(folder)
     indices = np.fromfile(folder / "indices.bin", dtype=np.int32)
     indices[0] = 1 << 30
     indices.tofile(folder / "indices.bin")
     with pytest.raises(DataFileError, match="indices must lie in"):
         gf.open_store(folder)
-    assert len(looked_through) == 1
-
-
-def test_a_small_store_remembers_nothing(folder: Path) -> None:
-    gf.open_store(folder)
-    assert not (folder / "checked.json").exists()
-
-
-def test_a_large_store_that_cannot_be_written_to_opens(
-    folder: Path, looked_through: list[int]
-) -> None:
-    # A folder is in the way of the file.
-    (folder / "checked.json").mkdir()
-    for _ in range(2):
-        gf.open_store(folder)
-    assert len(looked_through) == 2

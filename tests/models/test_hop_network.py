@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.models import HopNetwork, HopNetworkConfig, Linear, hops as hop_network
 from graphfilter.operators import augmented_adjacency, laplacian, to_tensor
 from graphfilter.operators.polynomial import stack_powers

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphfilter.data.makers import make_csbm
+from graphfilter.data.datasets import make_csbm
 from graphfilter.filters import Config
 from graphfilter.operators import OPERATORS
 from graphfilter.systems import SYSTEMS, System, get_system

@@ -9,8 +9,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.models import HopNetworkConfig
 from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.operators.polynomial import stack_powers

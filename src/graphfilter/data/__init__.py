@@ -6,7 +6,16 @@ Geometric, files of many formats, folders that are mapped into memory, and datas
 
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
+from graphfilter.data.datasets import (
+    dataset_names,
+    describe,
+    load_dataset,
+    locate,
+    make_bipartite,
+    make_csbm,
+    make_digits,
+    make_karate,
+)
 from graphfilter.data.files import (
     read_edge_list,
     read_graph,
@@ -15,7 +24,6 @@ from graphfilter.data.files import (
     write_tables,
 )
 from graphfilter.data.from_tables import read_tables
-from graphfilter.data.makers import make_bipartite, make_csbm, make_digits, make_karate
 from graphfilter.data.npz import read_npz, write_npz
 from graphfilter.data.store import open_store, write_store
 from graphfilter.tables.encoder import TableEncoder

@@ -1,4 +1,4 @@
-"""What users give beside the edges, checked and converted to the form a Graph keeps it in.
+"""What users give, checked and converted to the form a Graph keeps it in.
 
 Edges between names are numbered, so that everything else counts vertices from 0. scipy builds a
 sparse matrix from any three arrays and believes them: a wrong index is read or written outside of
@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.edges import as_array, check_real, on_host
 from graphfilter.splits import Split
 from graphfilter.tables.columns import Features
 from graphfilter.tables.labels import encode_labels
@@ -30,13 +29,166 @@ MOST_VERTICES = 1 << 22
 MOST_VERTICES_PER_EDGE = 100
 
 
+def number_names(
+    edges: Any, vertex_names: Sequence[Any] | None, *, others_known: bool
+) -> tuple[Any, Sequence[Any] | None]:
+    """Turn pairs of names into pairs of numbers; leave numbers alone.
+
+    Parameters
+    ----------
+    edges : array-like
+    vertex_names : sequence or None
+        The vertices in order. Without them, they are the names in the edges, sorted.
+    others_known : bool
+        Whether features, labels or a number of vertices are given, which say nothing of names.
+
+    Returns
+    -------
+    pairs, vertex_names
+
+    Examples
+    --------
+    >>> number_names([("b", "a"), ("c", "a")], None, others_known=False)
+    (array([[1, 0],
+           [2, 0]]), ['a', 'b', 'c'])
+    """
+    pairs = named_pairs(edges)
+    if pairs is None:
+        return edges, vertex_names
+    if vertex_names is None:
+        if others_known:
+            raise GraphError(
+                "edges between names must come with vertex_names, the name of each row of the "
+                "features or labels; got none. An estimator takes them from the index of X, a "
+                "pandas DataFrame."
+            )
+        vertex_names = sorted(dict.fromkeys(name for pair in pairs for name in pair), key=str)
+    number = {name: i for i, name in enumerate(vertex_names)}
+    try:
+        numbers = [[number[u], number[v]] for u, v in pairs]
+    except KeyError as missing:
+        name = missing.args[0]
+        hint = did_you_mean(str(name), map(str, vertex_names))
+        raise GraphError(
+            f"an edge names {name!r}, which must be one of vertex_names{hint}"
+        ) from None
+    return np.array(numbers, dtype=np.int64), vertex_names
+
+
+def named_pairs(edges: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs that hold a name; None for pairs of numbers and for anything else."""
+    if hasattr(edges, "__array__") or hasattr(edges, "detach"):
+        array: NDArray[Any] = np.asarray(on_host(edges))
+        if array.dtype.kind not in "UOT":
+            return None
+        edges = array.T if array.ndim == 2 and array.shape[1] != 2 == array.shape[0] else array
+        edges = edges.tolist()
+    if not isinstance(edges, Sequence) or isinstance(edges, str):
+        return None
+    pairs = [tuple(pair) for pair in edges if isinstance(pair, Sequence) and len(pair) == 2]
+    if len(pairs) < len(edges) or not any(isinstance(end, str) for pair in pairs for end in pair):
+        return None
+    return pairs  # pyright: ignore[reportReturnType]
+
+
+def as_pairs(edges: ArrayLike) -> NDArray[Any]:
+    """Check an edge array and turn it to shape (m, 2)."""
+    pairs = as_array(edges, "edges")
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
+        pairs = pairs.T
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise GraphError(
+            f"edges must have shape (m, 2) or (2, m); got {pairs.shape}. An adjacency matrix goes "
+            "in as a scipy sparse one: scipy.sparse.csr_array(matrix)."
+        )
+    whole = pairs.dtype.kind in "iu"
+    if not whole and not (pairs.dtype.kind == "f" and np.equal(pairs, np.floor(pairs)).all()):
+        raise GraphError(
+            f"edges must be whole vertex numbers; got {pairs.dtype}. To use names, number them "
+            "first, or read the files with graphfilter.data.read_tables."
+        )
+    if pairs.min() < 0:
+        raise GraphError(f"vertex numbers must not be negative; got {pairs.min():.0f}.")
+    if pairs.max() > np.iinfo(np.int64).max // 2:
+        raise GraphError(
+            f"vertex numbers must run from 0 to the number of vertices; got {pairs.max():g}. "
+            "Number the vertices first, or read the files with graphfilter.data.read_tables."
+        )
+    return pairs if whole else pairs.astype(np.int64)
+
+
+def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
+    """Check edge weights: one each, finite, not negative."""
+    values = as_array(weights, "weights")
+    if values.shape != (n_edges,):
+        raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
+    try:
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    except OverflowError:
+        values = np.array([np.inf])
+    except (TypeError, ValueError):
+        raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
+    if not np.isfinite(values).all():
+        raise GraphError(
+            "weights must be finite in float32; got NaN, infinity or a larger number. Fill those "
+            "in, or leave their edges out."
+        )
+    if (values < 0).any():
+        raise GraphError(
+            f"weights must not be negative; got {values.min():g}. Use absolute values, and "
+            "give the sign as the edge type (kinds=...)."
+        )
+    return values
+
+
+def on_host(values: Any) -> Any:
+    """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
+    try:
+        return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+    except TypeError:
+        raise GraphError(
+            f"a tensor must be dense and of a type that numpy has; got {values.layout} of "
+            f"{values.dtype}. Pass tensor.to_dense().float()."
+        ) from None
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Return values as a numpy array; masked ones, which it would show, are refused."""
+    if n := int(np.ma.count_masked(values)) if isinstance(values, np.ma.MaskedArray) else 0:
+        raise GraphError(f"{what} must have a value in every cell; {n:,} are masked. Fill them in.")
+    values = on_host(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise GraphError(f"{what} must be a table; got rows of unequal length.") from None
+    check_real(array, what)
+    return array
+
+
+def check_real(values: Any, what: str) -> None:
+    """Raise where values are of a type that numpy converts, and should not, to numbers."""
+    kind: Any = getattr(values, "dtype", None)
+    if getattr(kind, "kind", "O") in "cmMV":
+        text = "Complex data not supported" if kind.kind == "c" else f"got {kind}"
+        raise GraphError(
+            f"{what} must be real numbers; {text}. Convert them first, such as dates to days."
+        )
+
+
 def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> int:
     """Return the number of vertices: as given, else by feature rows or labels, else by edges."""
     needed = int(pairs.max()) + 1 if len(pairs) else 0
-    if n is None and features is not None:
-        n = _length("features", features)
-    if n is None and labels is not None:
-        n = _length("labels", labels)
+    for what, values in (("features", features), ("labels", labels)):
+        if n is None and values is not None:
+            try:
+                n = values.shape[0] if hasattr(values, "shape") else len(values)
+            except (TypeError, IndexError):
+                raise GraphError(
+                    f"{what} must have one entry per vertex; got {values!r}."
+                ) from None
     if n is None:
         n = needed
         # Identifiers taken for numbers would ask for memory by the terabyte.
@@ -76,18 +228,19 @@ def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
         if changes["labels"] is not None:
             codes, classes = encode_labels(changes["labels"])
             check_length("labels", len(codes), n)
-        checked["labels"], checked["classes"] = codes, classes
-    for key, expected in (
-        ("vertex_names", n),
-        ("feature_names", 0 if features is None else features.shape[1]),
-    ):
-        names = changes.get(key, getattr(old, key))
-        if key in changes and names is not None:
-            names = as_sequence(key, names)
-            check_length(key, len(names), expected)
-        elif key == "feature_names" and names is not None and len(names) != expected:
-            names = None
-        checked[key] = names
+        checked |= {"labels": codes, "classes": classes}
+    if changes.get("vertex_names") is not None:
+        checked["vertex_names"] = as_sequence("vertex_names", changes["vertex_names"])
+        check_length("vertex_names", len(checked["vertex_names"]), n)
+    elif "vertex_names" in changes:
+        checked["vertex_names"] = None
+    n_features = 0 if features is None else features.shape[1]
+    names = changes.get("feature_names", old.feature_names)
+    if "feature_names" in changes and names is not None:
+        names = as_sequence("feature_names", names)
+        check_length("feature_names", len(names), n_features)
+    fit = names is not None and len(names) == n_features
+    checked["feature_names"] = names if fit else None
     if "splits" in changes:
         checked["splits"] = as_sequence("splits", changes["splits"])
         for split in checked["splits"]:
@@ -146,77 +299,6 @@ def check_length(what: str, got: int, expected: int) -> None:
         raise GraphError(f"{what} must have {expected} entries; got {got}.")
 
 
-def _length(what: str, values: Any) -> int:
-    try:
-        return values.shape[0] if hasattr(values, "shape") else len(values)
-    except (TypeError, IndexError):
-        raise GraphError(f"{what} must have one entry per vertex; got {values!r}.") from None
-
-
-def holds_names(edges: Any) -> bool:
-    """Return whether these are pairs of names, not of numbers or anything else."""
-    return _as_named_pairs(edges) is not None
-
-
-def number_names(
-    edges: Any, vertex_names: Sequence[Any] | None, *, others_known: bool
-) -> tuple[Any, Sequence[Any] | None]:
-    """Turn pairs of names into pairs of numbers; leave numbers alone.
-
-    Parameters
-    ----------
-    edges : array-like
-    vertex_names : sequence or None
-        The vertices in order. Without them, they are the names in the edges, sorted.
-    others_known : bool
-        Whether features, labels or a number of vertices are given, which say nothing of names.
-
-    Returns
-    -------
-    pairs, vertex_names
-
-    Examples
-    --------
-    >>> number_names([("b", "a"), ("c", "a")], None, others_known=False)
-    (array([[1, 0],
-           [2, 0]]), ['a', 'b', 'c'])
-    """
-    pairs = _as_named_pairs(edges)
-    if pairs is None:
-        return edges, vertex_names
-    if vertex_names is None:
-        if others_known:
-            raise GraphError(
-                "edges between names must come with vertex_names, the name of each row of the "
-                "features or labels; got none. An estimator takes them from the index of X, a "
-                "pandas DataFrame."
-            )
-        vertex_names = sorted(dict.fromkeys(name for pair in pairs for name in pair), key=str)
-    number = {name: i for i, name in enumerate(vertex_names)}
-    missing = next((name for pair in pairs for name in pair if name not in number), None)
-    if missing is not None:
-        hint = did_you_mean(str(missing), map(str, vertex_names))
-        raise GraphError(f"an edge names {missing!r}, which must be one of vertex_names{hint}")
-    return np.array([[number[u], number[v]] for u, v in pairs], dtype=np.int64), vertex_names
-
-
-def _as_named_pairs(edges: Any) -> list[tuple[Any, Any]] | None:
-    """Return pairs that hold a name; None for anything else."""
-    array: NDArray[Any] | None = None
-    if hasattr(edges, "__array__") or hasattr(edges, "detach"):
-        array = np.asarray(on_host(edges))
-        if array.dtype.kind not in "UOT":
-            return None
-        edges = array.T if array.ndim == 2 and array.shape[1] != 2 == array.shape[0] else array
-        edges = edges.tolist()
-    if not isinstance(edges, Sequence) or isinstance(edges, str):
-        return None
-    pairs = [tuple(pair) for pair in edges if isinstance(pair, Sequence) and len(pair) == 2]
-    if len(pairs) < len(edges) or not any(isinstance(end, str) for pair in pairs for end in pair):
-        return None
-    return pairs  # pyright: ignore[reportReturnType]
-
-
 def check_sparse(matrix: Any, what: str) -> None:
     """Raise unless the structure of a scipy sparse matrix lies within its shape.
 
@@ -227,54 +309,45 @@ def check_sparse(matrix: Any, what: str) -> None:
         return
     if len(matrix.shape) != 2:
         raise GraphError(f"{what} must be a table of rows and columns; got shape {matrix.shape}.")
-    if matrix.format in ("csr", "csc", "bsr"):
-        _check_compressed(matrix, what)
-    elif matrix.format == "coo":
-        entries = len(matrix.data)
-        for index, size in zip(matrix.coords, matrix.shape, strict=True):
-            _check_index(index, entries, size, what)
+    if problem := _damage(matrix):
+        raise GraphError(
+            f"{what} must be a valid scipy sparse matrix; {problem}. Build it again from its "
+            "entries, or remove unused space with .prune()."
+        )
+
+
+def _damage(matrix: Any) -> str:
+    """Return what is wrong with the structure of a sparse matrix; nothing where it is sound."""
+    if matrix.format not in ("coo", "lil", "csr", "csc", "bsr"):
+        return ""
+    sizes, entries = matrix.shape, len(matrix.data)
+    if matrix.format == "coo":
+        parts = [(index, entries, n) for index, n in zip(matrix.coords, sizes, strict=True)]
     elif matrix.format == "lil":
         # Lists of Python numbers, which its conversion to CSR copies without a look at them.
-        for row, values in zip(matrix.rows, matrix.data, strict=True):
-            _check_index(np.asarray(row, dtype=np.int64), len(values), matrix.shape[1], what)
-
-
-def _check_compressed(matrix: Any, what: str) -> None:
-    sizes = matrix.shape
-    if matrix.format == "bsr":
-        block = matrix.data.shape[1:]
-        if len(block) != 2 or 0 in block or sizes[0] % block[0] or sizes[1] % block[1]:
-            raise _damaged(what, f"it has blocks of shape {block} in a matrix {sizes}")
-        sizes = sizes[0] // block[0], sizes[1] // block[1]
-    n_rows, n_columns = reversed(sizes) if matrix.format == "csc" else sizes
-    indptr = matrix.indptr
-    if indptr.ndim != 1 or len(indptr) != n_rows + 1 or indptr.dtype.kind not in "iu":
-        raise _damaged(what, f"its indptr has shape {indptr.shape}, not ({n_rows + 1},)")
-    entries = int(indptr[-1])
-    # Not by differences: those of damaged numbers may overflow.
-    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise _damaged(what, "its indptr does not rise from 0")
-    # Room after the last entry is allowed by scipy, but read by its conversions.
-    if not entries == len(matrix.indices) == len(matrix.data):
-        raise _damaged(
-            what,
-            f"its indptr ends at {entries}, with {len(matrix.indices)} indices and "
-            f"{len(matrix.data)} values",
-        )
-    _check_index(matrix.indices, entries, n_columns, what)
-
-
-def _check_index(index: NDArray[Any], length: int, size: int, what: str) -> None:
-    if index.shape != (length,) or index.dtype.kind not in "iu":
-        raise _damaged(what, f"it has {index.size} indices for {length} values")
-    if length and (index.min() < 0 or index.max() >= size):
-        raise _damaged(
-            what, f"its indices must lie in 0..{size - 1}; got {index.min()}..{index.max()}"
-        )
-
-
-def _damaged(what: str, problem: str) -> GraphError:
-    return GraphError(
-        f"{what} must be a valid scipy sparse matrix; {problem}. Build it again from its "
-        "entries, or remove unused space with .prune()."
-    )
+        rows = zip(matrix.rows, matrix.data, strict=True)
+        parts = [(np.asarray(row, dtype=np.int64), len(x), sizes[1]) for row, x in rows]
+    else:
+        if matrix.format == "bsr":
+            block = matrix.data.shape[1:]
+            if len(block) != 2 or 0 in block or sizes[0] % block[0] or sizes[1] % block[1]:
+                return f"it has blocks of shape {block} in a matrix {sizes}"
+            sizes = sizes[0] // block[0], sizes[1] // block[1]
+        n_rows, n_columns = reversed(sizes) if matrix.format == "csc" else sizes
+        indptr = matrix.indptr
+        if indptr.shape != (n_rows + 1,) or indptr.dtype.kind not in "iu":
+            return f"its indptr has shape {indptr.shape}, not ({n_rows + 1},)"
+        # Not by differences: those of damaged numbers may overflow.
+        if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+            return "its indptr does not rise from 0"
+        # Room after the last entry is allowed by scipy, but read by its conversions.
+        if not indptr[-1] == len(matrix.indices) == entries:
+            got = f"{len(matrix.indices)} indices and {entries} values"
+            return f"its indptr ends at {indptr[-1]}, with {got}"
+        parts = [(matrix.indices, entries, n_columns)]
+    for index, length, size in parts:
+        if index.shape != (length,) or index.dtype.kind not in "iu":
+            return f"it has {index.size} indices for {length} values"
+        if length and (index.min() < 0 or index.max() >= size):
+            return f"its indices must lie in 0..{size - 1}; got {index.min()}..{index.max()}"
+    return ""

@@ -1,240 +1,35 @@
-"""From pairs of vertices, as users have them, to a clean symmetric adjacency in CSR form.
+"""From pairs of vertices to a clean symmetric adjacency, and what lies beside it.
 
-Repeated edges become one; which way the edges go is kept beside the adjacency, as arcs.
+Repeated edges become one. Which way the edges go, of which types they are and when they came to be
+is kept beside the graph of all edges.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from graphfilter.data.attributes import as_sequence, check_weights
+from graphfilter.tables.dates import parse_moment
 from graphfilter.util.errors import GraphError, check_name
 from graphfilter.util.words import count
 
-
-def as_pairs(edges: ArrayLike) -> NDArray[Any]:
-    """Check an edge array and turn it to shape (m, 2)."""
-    pairs = as_array(edges, "edges")
-    if pairs.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
-        pairs = pairs.T
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise GraphError(
-            f"edges must have shape (m, 2) or (2, m); got {pairs.shape}. An adjacency matrix goes "
-            "in as a scipy sparse one: scipy.sparse.csr_array(matrix)."
-        )
-    if pairs.dtype.kind == "f" and np.equal(pairs, np.floor(pairs)).all():
-        _check_largest(pairs.max())
-        pairs = pairs.astype(np.int64)
-    if pairs.dtype.kind not in "iu":
-        raise GraphError(
-            f"edges must be whole vertex numbers; got {pairs.dtype}. To use names, number them "
-            "first, or read the files with graphfilter.data.read_tables."
-        )
-    if pairs.min() < 0:
-        raise GraphError(f"vertex numbers must not be negative; got {pairs.min()}.")
-    _check_largest(pairs.max())
-    return pairs
-
-
-def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
-    """Check edge weights: one each, finite, not negative."""
-    values = as_array(weights, "weights")
-    if values.shape != (n_edges,):
-        raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
-    try:
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float32)
-    except OverflowError:
-        values = np.array([np.inf])
-    except (TypeError, ValueError):
-        raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
-    if not np.isfinite(values).all():
-        raise GraphError(
-            "weights must be finite in float32; got NaN, infinity or a larger number. Fill those "
-            "in, or leave their edges out."
-        )
-    if (values < 0).any():
-        raise GraphError(
-            f"weights must not be negative; got {values.min():g}. Use absolute values, and "
-            "give the sign as the edge type (kinds=...)."
-        )
-    return values
-
-
-def build_csr(
-    pairs: NDArray[Any],
-    weights: NDArray[np.float32] | None,
-    n: int,
-    *,
-    directed: bool = False,
-    merge: str = "larger",
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, list[str]]:
-    """Make a symmetric CSR without loops or repeats.
-
-    Where the edges are ``directed``, the two directions of one edge are two arcs: neither is a
-    repeat, and neither weight is lost (:mod:`graphfilter.data.edges` keeps both). ``merge`` says
-    what repeats weigh together: see :mod:`graphfilter.data.edges`.
-
-    Returns
-    -------
-    indptr, indices, weights, notes
-        Indices are int32 where they fit; ``notes`` says in sentences what was cleaned.
-    """
-    small = index_type(n)
-    u, v = pairs[:, 0].astype(small), pairs[:, 1].astype(small)
-    u, v, weights, dropped = _drop_loops_and_zeros(u, v, weights)
-    if weights is None or merge == "larger":
-        data = np.ones(len(u), dtype=bool) if weights is None else weights.astype(np.float64)
-        one_way = sp.coo_array((data, (u, v)), shape=(n, n)).tocsr()
-        reverse = one_way.T.tocsr()
-        both = (one_way + reverse if weights is None else one_way.maximum(reverse)).tocsr()
-        n_unequal = 0 if weights is None or directed else _count_unequal(one_way, reverse)
-        n_one_way = one_way.nnz
-    else:
-        both, n_one_way, n_unequal = merge_edges(u, v, weights, n, merge)
-    both.sort_indices()
-    notes = Cleaned(
-        *dropped, len(u), n_one_way, both.nnz, n_unequal,
-        int(np.count_nonzero(np.diff(both.indptr) == 0)),
-    ).notes(directed=directed, merge=None if weights is None else merge)  # fmt: skip
-    data = None if weights is None else check_weights(both.data, both.nnz)
-    return both.indptr.astype(index_type(both.nnz)), both.indices.astype(small), data, notes
-
-
-@dataclass(frozen=True)
-class Cleaned:
-    """What was counted while edges became a symmetric adjacency.
-
-    Attributes
-    ----------
-    n_loops, n_zero : int
-        Edges that were dropped: self loops, and others of weight 0.
-    n_kept, n_one_way, n_both : int
-        Edges left, different ones among them, and entries of the adjacency.
-    n_unequal : int
-        Edges that had another weight in each direction.
-    n_isolated : int
-        Vertices without an edge.
-    """
-
-    n_loops: int = 0
-    n_zero: int = 0
-    n_kept: int = 0
-    n_one_way: int = 0
-    n_both: int = 0
-    n_unequal: int = 0
-    n_isolated: int = 0
-
-    def notes(self, *, directed: bool, merge: str | None) -> list[str]:
-        """Say in sentences what was cleaned; ``merge`` is None where edges have no weights."""
-        n_reciprocal = 2 * self.n_one_way - self.n_both
-        own = merge in (None, "larger")
-        # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
-        symmetric = n_reciprocal == self.n_one_way and (own or not self.n_unequal)
-        listed_twice = 0 if directed or symmetric else n_reciprocal // 2
-        how = "" if merge is None else f": {SAID[merge]}"
-        n_repeats = self.n_kept - self.n_one_way + listed_twice
-        isolated = count(self.n_isolated, "isolated vertex", "isolated vertices")
-        unequal = f"{count(self.n_unequal, 'edge')} had a different weight in each direction"
-        counts = {
-            f"{count(self.n_loops, 'self loop')} dropped.": self.n_loops,
-            f"{count(self.n_zero, 'edge')} of weight 0 dropped.": self.n_zero,
-            f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
-            f"{unequal}: the larger was kept.": self.n_unequal if own else 0,
-            f"{isolated} kept.": self.n_isolated,
-        }
-        return [note for note, n in counts.items() if n]
-
-
-def index_type(largest: int) -> type[np.int32] | type[np.int64]:
-    """Choose the narrower index type that holds this number.
-
-    >>> index_type(2**31 - 1).__name__, index_type(2**31).__name__
-    ('int32', 'int64')
-    """
-    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-
-
-def on_host(values: Any) -> Any:
-    """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
-    try:
-        return values.detach().cpu().numpy() if hasattr(values, "detach") else values
-    except TypeError:
-        raise GraphError(
-            f"a tensor must be dense and of a type that numpy has; got {values.layout} of "
-            f"{values.dtype}. Pass tensor.to_dense().float()."
-        ) from None
-
-
-def as_array(values: Any, what: str) -> NDArray[Any]:
-    """Return values as a numpy array; masked ones, which it would show, are refused."""
-    if n := int(np.ma.count_masked(values)) if isinstance(values, np.ma.MaskedArray) else 0:
-        raise GraphError(f"{what} must have a value in every cell; {n:,} are masked. Fill them in.")
-    try:
-        array = np.asarray(on_host(values))
-    except GraphError:
-        raise
-    except ValueError:
-        raise GraphError(f"{what} must be a table; got rows of unequal length.") from None
-    check_real(array, what)
-    return array
-
-
-def check_real(values: Any, what: str) -> None:
-    """Raise where values are of a type that numpy converts, and should not, to numbers."""
-    kind: Any = getattr(values, "dtype", None)
-    if getattr(kind, "kind", "O") in "cmMV":
-        text = "Complex data not supported" if kind.kind == "c" else f"got {kind}"
-        raise GraphError(
-            f"{what} must be real numbers; {text}. Convert them first, such as dates to days."
-        )
-
-
-def _check_largest(number: Any) -> None:
-    if number > np.iinfo(np.int64).max // 2:
-        raise GraphError(
-            f"vertex numbers must run from 0 to the number of vertices; got {number:g}. Number "
-            "the vertices first, or read the files with graphfilter.data.read_tables."
-        )
-
-
-def _drop_loops_and_zeros(
-    u: NDArray[Any], v: NDArray[Any], weights: NDArray[np.float32] | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32] | None, tuple[int, int]]:
-    drop = u == v
-    n_loops, n_zero = int(np.count_nonzero(drop)), 0
-    if weights is not None:
-        zero = (weights == 0) & ~drop
-        n_zero = int(np.count_nonzero(zero))
-        drop |= zero
-    if drop.any():
-        u, v = u[~drop], v[~drop]
-        weights = None if weights is None else weights[~drop]
-    return u, v, weights, (n_loops, n_zero)
-
-
-def _count_unequal(one_way: sp.csr_array, reverse: sp.csr_array) -> int:
-    """Count the edges that were given in both directions with different weights."""
-    in_both = one_way.astype(bool).multiply(reverse.astype(bool))
-    return int(abs(one_way - reverse).multiply(in_both).astype(bool).sum()) // 2
-
-
-# What the rows of one edge weigh together, whichever way they go. Of "larger", those of one
-# direction add up, and the larger of the two directions holds.
-MERGES = ("larger", "sum", "mean", "max", "last")
-SAID = {
+# What the rows of one edge weigh together, whichever way they go, and how notes say it. Of
+# "larger", those of one direction add up, and the larger of the two directions holds.
+MERGES = {
     "larger": "those of one direction were added up",
     "sum": "their weights were added up (to change this: `merge`)",
     "mean": "the mean of their weights was taken (to change this: `merge`)",
     "max": "the largest of their weights was kept (to change this: `merge`)",
     "last": "the weight of the last was kept (to change this: `merge`)",
 }
+# Each kind has a filter and an operator of its own; more than this is a column of other content.
+MOST_KINDS = 16
 
 
 def check_merge(merge: str, *, weighted: bool) -> str:
@@ -248,59 +43,96 @@ def check_merge(merge: str, *, weighted: bool) -> str:
     return merge
 
 
-def merge_edges(
-    u: NDArray[Any], v: NDArray[Any], weights: NDArray[Any], n: int, merge: str
-) -> tuple[sp.csr_array, int, int]:
-    """Return the symmetric adjacency in float64, and two counts.
+class Links(NamedTuple):
+    """A symmetric adjacency in CSR form, the arcs beside it, and what was cleaned."""
 
-    A table that lists every edge in both directions, with equal sums, lists it twice by
-    convention: those are not added up.
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[np.float32] | None
+    arcs: NDArray[np.float32] | None
+    notes: list[str]
+
+
+def build_links(
+    pairs: NDArray[Any],
+    weights: NDArray[np.float32] | None,
+    n: int,
+    *,
+    directed: bool = False,
+    merge: str = "larger",
+) -> Links:
+    """Make a symmetric adjacency of n vertices without loops or repeats.
+
+    Where the edges are ``directed``, the two directions of one edge are two arcs: neither is a
+    repeat, and neither weight is lost. A table that lists every edge in both directions, with equal
+    sums, lists it twice by convention: those are not added up.
 
     Returns
     -------
-    adjacency : csr_array (n, n)
-    n_one_way : int
-        Different pairs of a source and a target.
-    n_unequal : int
-        Edges that weigh differently in the two directions.
+    Links
+        Indices are int32 where they fit; the notes say in sentences what was cleaned.
 
     Examples
     --------
-    >>> u, v = np.array([0, 1, 0]), np.array([1, 0, 1])
-    >>> for merge in ("sum", "mean", "max", "last"):
-    ...     print(merge, merge_edges(u, v, np.array([1.0, 6.0, 2.0]), 2, merge)[0][0, 1])
-    sum 9.0
-    mean 3.0
-    max 6.0
-    last 2.0
+    >>> pairs, weights = np.array([[0, 1], [1, 0], [0, 1]]), np.array([1, 6, 2], dtype=np.float32)
+    >>> for merge in MERGES:
+    ...     print(merge, build_links(pairs, weights, 2, merge=merge).weights)
+    larger [6. 6.]
+    sum [9. 9.]
+    mean [3. 3.]
+    max [6. 6.]
+    last [2. 2.]
     """
-    low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v)
-    key = (low * n + high) * 2 + (u > v)
+    u, v = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    loop = u == v
+    zero = np.zeros(len(u), dtype=bool) if weights is None else (weights == 0) & ~loop
+    keep = ~(loop | zero)
+    u, v = u[keep], v[keep]
+    # Rows of one direction of one edge stand side by side, in their order; then those of the other.
+    key = (np.minimum(u, v) * n + np.maximum(u, v)) * 2 + (u > v)
     order = np.argsort(key, kind="stable")
-    key, values = key[order], weights[order].astype(np.float64)
+    key = key[order]
+    values = np.ones(len(key)) if weights is None else weights[keep][order].astype(np.float64)
     first = _starts(key)
     counts = np.diff(np.append(first, len(key)))
-    rows = order[first + counts - 1] if len(first) else order
-    one_way = reduce_repeats(values, first, counts, merge)
-    pair = key[first] >> 1
+    one_way = reduce_repeats(values, first, counts, "sum" if merge == "larger" else merge)
+    pair, backwards = key[first] >> 1, key[first] & 1
     edge = _starts(pair)
     n_ways = np.diff(np.append(edge, len(pair)))
     both = edge[n_ways == 2]
-    n_unequal = int(np.count_nonzero(one_way[both] != one_way[both + 1]))
+    unequal = int(np.count_nonzero(one_way[both] != one_way[both + 1]))
     if merge == "last":
-        later = edge + (n_ways == 2) * (rows[edge + n_ways - 1] > rows[edge])
-        merged = one_way[later]
-    elif merge == "mean":
-        total = np.add.reduceat(one_way * counts, edge) if len(edge) else one_way
-        merged = total / np.add.reduceat(counts, edge) if len(edge) else total
+        rows = order[first + counts - 1] if len(first) else order
+        merged = one_way[edge + (n_ways == 2) * (rows[edge + n_ways - 1] > rows[edge])]
+    elif merge == "mean" and len(edge):
+        merged = np.add.reduceat(one_way * counts, edge) / np.add.reduceat(counts, edge)
     else:
-        merged = reduce_repeats(one_way, edge, n_ways, merge)
-    if merge == "sum" and len(both) == len(edge) and not n_unequal:
+        merged = reduce_repeats(one_way, edge, n_ways, "max" if merge == "larger" else merge)
+    if merge == "sum" and len(both) == len(edge) and not unequal:
         merged = merged / 2
-    ends = np.stack(np.divmod(pair[edge], n))
-    place = np.concatenate([ends, ends[::-1]], axis=1)
-    adjacency = sp.coo_array((np.tile(merged, 2), (place[0], place[1])), shape=(n, n)).tocsr()
-    return adjacency, len(one_way), n_unequal
+
+    small = index_type(n)
+    low, high = (end.astype(small) for end in np.divmod(pair[edge], n))
+    places = np.arange(2 * len(edge))
+    ends = np.concatenate([low, high]), np.concatenate([high, low])
+    entries = sp.coo_array((places, ends), shape=(n, n)).tocsr()
+    entries.sort_indices()
+    arcs = None
+    if directed:
+        ways = np.zeros((2, len(edge)), dtype=np.float32)
+        ways[backwards, np.repeat(np.arange(len(edge)), n_ways)] = 1 if weights is None else one_way
+        arcs = ways.reshape(-1)[entries.data]
+    data = None
+    if weights is not None:
+        data = check_weights(np.tile(merged, 2)[entries.data], len(places))
+    notes = say_cleaned(
+        int(np.count_nonzero(loop)), int(np.count_nonzero(zero)), len(key), len(first),
+        len(places), 0 if weights is None or (directed and merge == "larger") else unequal,
+        int(np.count_nonzero(np.diff(entries.indptr) == 0)),
+        directed=directed, merge=None if weights is None else merge,
+    )  # fmt: skip
+    indptr = entries.indptr.astype(index_type(len(places)))
+    return Links(indptr, entries.indices.astype(small), data, arcs, notes)
 
 
 def reduce_repeats(
@@ -319,41 +151,246 @@ def reduce_repeats(
 
 def _starts(sorted_keys: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each different key begins."""
-    if not len(sorted_keys):
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(np.concatenate([[True], sorted_keys[1:] != sorted_keys[:-1]]))
+    return np.flatnonzero(np.diff(sorted_keys, prepend=-1))
 
 
-def align_arcs(
-    pairs: NDArray[Any],
-    weights: NDArray[np.float32] | None,
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    merge: str = "larger",
-) -> NDArray[np.float32]:
-    """Return the weight of the arc (row → column) for every entry of a symmetric CSR, 0 for none.
+def say_cleaned(
+    n_loops: int,
+    n_zero: int,
+    n_kept: int,
+    n_one_way: int,
+    n_both: int,
+    n_unequal: int,
+    n_isolated: int,
+    *,
+    directed: bool,
+    merge: str | None,
+) -> list[str]:
+    """Say in sentences what was counted while edges became a symmetric adjacency.
 
     Parameters
     ----------
-    pairs, weights, merge : arrays (m, 2), (m,) or None, and str
-        As :func:`~graphfilter.data.edges.build_csr` took them to make the CSR.
+    n_loops, n_zero : int
+        Edges that were dropped: self loops, and others of weight 0.
+    n_kept, n_one_way, n_both : int
+        Edges left, different ones among them, and entries of the adjacency.
+    n_unequal : int
+        Edges that had another weight in each direction.
+    n_isolated : int
+        Vertices without an edge.
+    merge : str or None
+        None where edges have no weights.
     """
-    n = len(indptr) - 1
-    keep = pairs[:, 0] != pairs[:, 1]
-    if weights is not None:
-        keep &= weights > 0
-    values = np.ones(len(pairs)) if weights is None else weights.astype(np.float64)
-    ends = pairs[keep].astype(np.int64)
-    # One number per arc: those of the CSR are sorted, as its rows are.
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
-    place = np.searchsorted(rows * n + indices, ends[:, 0] * n + ends[:, 1])
-    sums = np.bincount(place, weights=values[keep], minlength=len(indices))
-    if weights is None:
-        sums = sums > 0
-    elif merge == "mean":
-        sums = sums / np.maximum(np.bincount(place, minlength=len(indices)), 1)
-    elif merge == "max":
-        np.maximum.at(sums := np.zeros(len(indices)), place, values[keep])
-    elif merge == "last":
-        sums[place] = values[keep]
-    return sums.astype(np.float32)[: len(indices)]
+    n_reciprocal = 2 * n_one_way - n_both
+    own = merge in (None, "larger")
+    # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
+    symmetric = n_reciprocal == n_one_way and (own or not n_unequal)
+    n_repeats = n_kept - n_one_way + (0 if directed or symmetric else n_reciprocal // 2)
+    how = "" if merge is None else f": {MERGES[merge]}"
+    isolated = count(n_isolated, "isolated vertex", "isolated vertices")
+    unequal = f"{count(n_unequal, 'edge')} had a different weight in each direction"
+    counts = {
+        f"{count(n_loops, 'self loop')} dropped.": n_loops,
+        f"{count(n_zero, 'edge')} of weight 0 dropped.": n_zero,
+        f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
+        f"{unequal}: the larger was kept.": n_unequal if own else 0,
+        f"{isolated} kept.": n_isolated,
+    }
+    return [note for note, n in counts.items() if n]
+
+
+def index_type(largest: int) -> type[np.int32] | type[np.int64]:
+    """Choose the narrower index type that holds this number.
+
+    >>> index_type(2**31 - 1).__name__, index_type(2**31).__name__
+    ('int32', 'int64')
+    """
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+def entry_keys(indptr: NDArray[Any], indices: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Return one number per stored entry of a CSR, in order: its row times n and its column."""
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    return rows * n + indices
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeKinds:
+    """The weight of every edge in every edge type.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Sorted.
+    values : float32 array (n_kinds, n_entries)
+        One column per stored entry of the graph's adjacency; 0 where the type does not join the
+        two vertices.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        self.values.flags.writeable = False
+
+    @classmethod
+    def from_edges(
+        cls,
+        kinds: Any,
+        pairs: NDArray[Any],
+        weights: NDArray[np.float32] | None,
+        links: Links,
+        merge: str = "larger",
+    ) -> Self:
+        """Divide the edges of a graph by their type.
+
+        Parameters
+        ----------
+        kinds : sequence (m,)
+            Anything that prints; missing values are a type of their own, 'none'.
+        pairs, weights, merge
+            The edges.
+        links : Links
+            What was made of all of them.
+        """
+        names, codes = _encode(kinds, len(pairs))
+        n = len(links.indptr) - 1
+        keys = entry_keys(links.indptr, links.indices, n)
+        values = np.zeros((len(names), len(keys)), dtype=np.float32)
+        for code, row in enumerate(values):
+            own = codes == code
+            part = build_links(
+                pairs[own], None if weights is None else weights[own], n, merge=merge
+            )
+            places = np.searchsorted(keys, entry_keys(part.indptr, part.indices, n))
+            row[places] = 1 if part.weights is None else part.weights
+        return cls(names, values)
+
+    def adjacency(self, kind: int, indptr: NDArray[Any], indices: NDArray[Any]) -> sp.csr_array:
+        """Return the weighted adjacency (n, n) of one type, given that of the graph."""
+        data = self.values[kind].astype(np.float64)
+        n = len(indptr) - 1
+        matrix = sp.csr_array((data, indices.copy(), indptr.copy()), shape=(n, n))
+        matrix.eliminate_zeros()
+        return matrix
+
+
+def _encode(kinds: Any, n_edges: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    values = as_sequence("kinds", kinds.tolist() if hasattr(kinds, "tolist") else kinds)
+    if len(values) != n_edges:
+        raise GraphError(f"kinds must have one edge type per edge ({n_edges}); got {len(values)}.")
+
+    def name(value: Any) -> str:
+        missing = value is None or value != value or (isinstance(value, str) and not value.strip())
+        return "none" if missing else str(value).strip()
+
+    try:
+        distinct = {value: name(value) for value in set(values)}
+    except TypeError:
+        raise GraphError("kinds must be words or numbers, one per edge; got lists.") from None
+    names = tuple(sorted(set(distinct.values())))
+    if len(names) > MOST_KINDS:
+        raise GraphError(
+            f"edges must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, such as "
+            f"{', '.join(map(repr, names[:3]))}. Name another column, or merge rare types."
+        )
+    number = {value: names.index(own) for value, own in distinct.items()}
+    return names, np.fromiter((number[value] for value in values), np.int64, len(values))
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeHistory:
+    """The rows that a graph was made of, each with its time.
+
+    Rows, not edges: the weight that an edge had earlier is what its rows until then weigh.
+
+    Attributes
+    ----------
+    pairs, weights, kinds : arrays, the last two or None
+        As :meth:`Graph.from_edges` took them.
+    times : float64 array (m,)
+        Seconds since 1970 where they are dates; NaN where unknown.
+    are_dates : bool
+    merge : str
+        What the rows of one edge weigh together.
+    moment : float or None
+        Training knows the rows before it; None for all.
+    """
+
+    pairs: NDArray[Any]
+    weights: NDArray[np.float32] | None
+    kinds: NDArray[Any] | None
+    times: NDArray[np.float64]
+    are_dates: bool
+    merge: str
+    moment: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        pairs: NDArray[Any],
+        weights: NDArray[np.float32] | None,
+        kinds: Any,
+        times: Any,
+        merge: str,
+    ) -> EdgeHistory:
+        """Remember rows and their times."""
+        values = np.asarray(times)
+        are_dates = values.dtype.kind == "M"
+        if values.shape != (len(pairs),) or values.dtype.kind not in "Mfiu":
+            raise GraphError(
+                f"times must be one number or datetime64 per edge ({len(pairs)}); got shape "
+                f"{values.shape} of {values.dtype}."
+            )
+        if are_dates:
+            whole = values.astype("datetime64[us]")
+            values = np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
+        own = None if kinds is None else np.asarray(kinds, dtype=object)
+        return cls(pairs, weights, own, values.astype(np.float64), are_dates, merge)
+
+    def until(self, moment: Any) -> EdgeHistory:
+        """Return the history with a moment that training knows the rows before."""
+        if not isinstance(moment, float):
+            moment = parse_moment(moment, are_dates=self.are_dates)
+        if not (self.times < moment).any():
+            raise GraphError(f"an edge must be before {self.say(moment)} to train on; none is.")
+        return replace(self, moment=moment)
+
+    def say(self, moment: float) -> str:
+        """Return a moment in words."""
+        if not self.are_dates:
+            return f"{moment:g}"
+        day = datetime.fromtimestamp(moment, tz=UTC)
+        return f"{day:%Y-%m-%d}" if moment % 86_400 == 0 else f"{day:%Y-%m-%d %H:%M:%S}"
+
+    def note(self) -> str:
+        """Say which rows training knows."""
+        assert self.moment is not None
+        before = int(np.count_nonzero(self.times < self.moment))
+        unknown = int(np.count_nonzero(np.isnan(self.times)))
+        without = f" ({unknown:,} have no time)" if unknown else ""
+        return (
+            f"Training uses {before:,} of {count(len(self.times), 'row')} of edges, those "
+            f"before {self.say(self.moment)}{without}; predictions use all."
+        )
+
+    def links(self, n: int, *, directed: bool) -> dict[str, Any]:
+        """Return the attributes of the graph that training knows."""
+        assert self.moment is not None
+        past = self.rows(self.pairs, self.times < self.moment)
+        links = build_links(past.pairs, past.weights, n, directed=directed, merge=self.merge)
+        kinds = None
+        if past.kinds is not None:
+            kinds = EdgeKinds.from_edges(past.kinds, past.pairs, past.weights, links, self.merge)
+        known = {name: value for name, value in links._asdict().items() if name != "notes"}
+        return {**known, "kinds": kinds, "history": None}
+
+    def rows(self, pairs: NDArray[Any], some: NDArray[np.bool_]) -> EdgeHistory:
+        """Return some of the rows, with these numbers for the vertices."""
+        return replace(
+            self,
+            pairs=pairs[some],
+            weights=None if self.weights is None else self.weights[some],
+            kinds=None if self.kinds is None else self.kinds[some],
+            times=self.times[some],
+        )

@@ -11,12 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.edge_attributes import EdgeKinds
-from graphfilter.data.edges import index_type
+from graphfilter.data.edges import EdgeKinds, entry_keys, index_type
 from graphfilter.data.graph import Graph
-from graphfilter.tables.build import GraphParts, read_parts
+from graphfilter.tables.build import Elsewhere, read_parts
 from graphfilter.tables.columns import Features
-from graphfilter.tables.build import Elsewhere
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import open_pair
 from graphfilter.tables.roles import Columns
@@ -142,8 +140,8 @@ def join_tables(
 
     A row with the id of a known vertex replaces its features; an edge that is known is an earlier
     row of it: the two weigh their sum, the larger or the last, as the tables are merged.
-    Arguments as in :func:`~graphfilter.data.from_tables.read_tables`; ``title`` names the known graph in
-    errors, and ``edges`` may be None.
+    Arguments as in :func:`~graphfilter.data.read_tables`; ``title`` names the known graph in errors,
+    and ``edges`` may be None.
     """
     columns = columns or Columns()
     ids = [str(name) for name in known.vertex_names or range(known.n_vertices)]
@@ -159,21 +157,20 @@ def join_tables(
         # What is said of a table that nobody gave.
         own = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
         parts = replace(parts, notes=(*own, "no table of edges: new vertices have no neighbours."))
-    return join_parts(known, ids, parts)
-
-
-def join_parts(known: Graph, ids: list[str], parts: GraphParts) -> Joined:
-    """Join what tables say to a graph whose vertices have these ids."""
     place = {name: i for i, name in enumerate(ids)}
     own = [str(name) for name in parts.vertex_names]
-    is_new = np.array([name not in place for name in own])
-    new = [name for name, novel in zip(own, is_new, strict=True) if novel]
+    new = [name for name in own if name not in place]
     place |= {name: len(ids) + i for i, name in enumerate(new)}
-    rows = np.array([place[name] for name in own], dtype=np.int64)
     numbers = np.array([place[name] for name in (*own, *parts.others)], dtype=np.int64)
+    rows = numbers[: len(own)]
+    is_new = rows >= len(ids)
     features = parts.features if parts.features is not None else np.zeros((len(own), 0))
-    updated = _updated(known.features, rows[~is_new], features[np.flatnonzero(~is_new)])
-    base = replace(known, features=updated, vertex_names=tuple(ids), labels=None)
+    base = replace(known, vertex_names=tuple(ids), labels=None)
+    if known.features is not None and features.shape[1] == known.n_features:
+        # What is known of a vertex that comes again gives way to its new row.
+        source = np.arange(len(ids))
+        source[rows[~is_new]] = len(ids) + np.flatnonzero(~is_new)
+        base = replace(base, features=_stacked(known.features, features)[source])
     grown = grow(
         base, features[np.flatnonzero(is_new)], numbers[parts.pairs], weights=parts.weights,
         kinds=None if parts.kinds is None else parts.kinds.tolist(), vertex_names=new,
@@ -184,24 +181,6 @@ def join_parts(known: Graph, ids: list[str], parts: GraphParts) -> Joined:
         labels[rows] = parts.labels
         grown = replace(grown, labels=labels, classes=parts.classes)
     return Joined(grown, rows, int((~is_new).sum()), parts.notes)
-
-
-def _updated(old: Features, rows: NDArray[np.int64], new: Features) -> Features:
-    """Return features with other ones in some rows."""
-    if not len(rows) or old is None:
-        return old
-    if not sp.issparse(old):
-        made = np.array(old)
-        made[rows] = new.toarray() if sp.issparse(new) else new
-        return made
-    keep = np.ones(old.shape[0], dtype=np.float32)
-    keep[rows] = 0
-    entries = sp.csr_array(new).tocoo()
-    moved = sp.coo_array((entries.data, (rows[entries.row], entries.col)), shape=old.shape)
-    made = sp.csr_array(sp.diags_array(keep) @ old + moved.tocsr()).astype(np.float32)
-    made.eliminate_zeros()
-    made.sort_indices()
-    return made
 
 
 Array = NDArray[Any]
@@ -274,24 +253,9 @@ def grow(
     )  # fmt: skip
     if graph.weights is None and added.weights is not None and (added.weights != 1).any():
         raise GraphError("new edges must have weight 1: the edges of this graph have no weights.")
-    return replace(
-        graph,
-        **_joined_links(graph, added, merge),
-        features=_stacked(graph.features, features),
-        labels=None if graph.labels is None else np.append(graph.labels, np.full(m, -1)),
-        vertex_names=None
-        if graph.vertex_names is None
-        else (*graph.vertex_names, *(vertex_names or ())),
-        history=None,
-    )
-
-
-def _joined_links(known: Graph, added: Graph, merge: str) -> dict[str, Any]:
-    """Return the edges of two graphs; the vertices of the first are the first of the second."""
-    n = added.n_vertices
-    old, new = _entries(known, n), _entries(added, n)
+    old, new = (entry_keys(each.indptr, each.indices, n + m) for each in (graph, added))
     every = np.union1d(old, new)
-    weighted = known.weights is not None
+    weighted = graph.weights is not None
     if weighted and merge == "mean" and (twice := len(old) + len(new) - len(every)):
         raise GraphError(
             f"{count(twice // 2, 'new edge')} is already in the graph, with the mean weight of "
@@ -306,37 +270,34 @@ def _joined_links(known: Graph, added: Graph, merge: str) -> dict[str, Any]:
         # Without weights an edge counts once.
         return _MERGED[merge if weighted else "max"](*spread).astype(np.float32)
 
-    kinds = None
-    if known.kinds is not None:
-        kinds = _joined_kinds(known.kinds, added.kinds, together, len(new))
-    return {
-        "indptr": np.searchsorted(every, np.arange(n + 1) * n).astype(index_type(len(every))),
-        "indices": (every % n).astype(index_type(n)),
-        "weights": together(known.weights, added.weights) if weighted else None,
-        "arcs": None if known.arcs is None else together(known.arcs, added.arcs),
-        "kinds": kinds,
-    }
+    joined = None
+    if graph.kinds is not None:
+        own = (
+            {}
+            if added.kinds is None
+            else dict(zip(added.kinds.names, added.kinds.values, strict=True))
+        )
+        nothing = np.zeros(len(new))
+        each = zip(known, graph.kinds.values, strict=True)
+        joined = EdgeKinds(known, np.stack([together(x, own.get(k, nothing)) for k, x in each]))
+    names = graph.vertex_names
+    return replace(
+        graph,
+        indptr=np.searchsorted(every, np.arange(n + m + 1) * (n + m)).astype(
+            index_type(len(every))
+        ),
+        indices=(every % (n + m)).astype(index_type(n + m)),
+        weights=together(graph.weights, added.weights) if weighted else None,
+        arcs=None if graph.arcs is None else together(graph.arcs, added.arcs),
+        kinds=joined,
+        features=_stacked(graph.features, features),
+        labels=None if graph.labels is None else np.append(graph.labels, np.full(m, -1)),
+        vertex_names=None if names is None else (*names, *(vertex_names or ())),
+        history=None,
+    )
 
 
-def _joined_kinds(
-    known: EdgeKinds, added: EdgeKinds | None, together: Callable[..., Array], n_added: int
-) -> EdgeKinds:
-    own = {} if added is None else dict(zip(added.names, added.values, strict=True))
-    nothing = np.zeros(n_added)
-    rows = [
-        together(values, own.get(name, nothing))
-        for name, values in zip(known.names, known.values, strict=True)
-    ]
-    return EdgeKinds(known.names, np.stack(rows))
-
-
-def _entries(graph: Graph, n: int) -> NDArray[np.int64]:
-    """Return one number per stored entry, in order."""
-    rows = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), np.diff(graph.indptr))
-    return rows * n + graph.indices
-
-
-def _stacked(known: Features, added: Features) -> Features:
+def _stacked(known: Any, added: Any) -> Any:
     """Return rows of features below others, sparse where those are."""
     if sp.issparse(known):
         return sp.csr_array(sp.vstack([known, added], format="csr", dtype=np.float32))

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.attributes import check_changes, count_vertices, number_names
-from graphfilter.data.conversions import (
-    check_direction,
-    parts_of,
-    parts_of_networkx,
-    parts_of_pyg,
-    parts_of_scipy,
-    warn_of_directions,
+from graphfilter.data.attributes import (
+    as_pairs,
+    check_changes,
+    check_sparse,
+    check_weights,
+    count_vertices,
+    number_names,
+    on_host,
 )
-from graphfilter.data.edge_attributes import EdgeHistory, EdgeKinds
-from graphfilter.data.edges import align_arcs, as_pairs, build_csr, check_merge, check_weights
-from graphfilter.data.structure import (
-    GraphArrays,
-    checksum_of,
-    induced_subgraph,
-    largest_component,
-    say_links,
-)
-from graphfilter.splits import Split
+from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
+from graphfilter.data.structure import checksum_of, graph_card, say_links
+from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.build import GraphParts, read_frames, telling
-from graphfilter.util.errors import GraphError
+from graphfilter.tables.columns import Features
+from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
 from graphfilter.util.words import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(GraphArrays):
+class Graph:
     """An undirected graph without self loops, and what is known of its vertices.
 
     Build one with :meth:`from_edges`, :meth:`from_frames`, :meth:`from_scipy`,
@@ -75,6 +71,102 @@ class Graph(GraphArrays):
     >>> g.n_vertices, g.n_edges, g.labels.tolist()
     (3, 2, [0, 1, -1])
     """
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[np.float32] | None = None
+    features: Features | None = None
+    labels: NDArray[np.int64] | None = None
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    vertex_names: tuple[Any, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    splits: tuple[Split, ...] = ()
+    notes: tuple[str, ...] = ()
+    name: str = "graph"
+    arcs: NDArray[np.float32] | None = None
+    kinds: EdgeKinds | None = None
+    history: EdgeHistory | None = None
+
+    def __post_init__(self) -> None:
+        edges = (self.indptr, self.indices, self.weights, self.arcs)
+        for array in (*edges, self.labels, self.classes):
+            if array is not None:
+                array.flags.writeable = False
+        features = self.features
+        if features is not None and sp.issparse(features):
+            for array in (features.data, features.indices, features.indptr):
+                array.flags.writeable = False
+        elif features is not None:
+            features.flags.writeable = False
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return len(self.indices) // 2
+
+    @property
+    def n_features(self) -> int:
+        return 0 if self.features is None else self.features.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def degrees(self) -> NDArray[np.float64]:
+        """Sum of the weights at each vertex (the number of neighbours where unweighted)."""
+        if self.weights is None:
+            return np.diff(self.indptr).astype(np.float64)
+        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
+        counts = np.bincount(rows, weights=self.weights, minlength=self.n_vertices)
+        return counts.astype(np.float64)
+
+    @property
+    def adjacency(self) -> sp.csr_array:
+        """The weighted adjacency matrix in float64."""
+        data = np.ones(len(self.indices)) if self.weights is None else self.weights.astype(float)
+        shape = (self.n_vertices, self.n_vertices)
+        return sp.csr_array((data, self.indices, self.indptr), shape=shape)
+
+    @property
+    def edges(self) -> NDArray[Any]:
+        """Every edge once, as (m, 2) with u < v, sorted."""
+        rows, upper = self._upper()
+        return np.stack([rows[upper], self.indices[upper]], axis=1)
+
+    @property
+    def edge_weights(self) -> NDArray[np.float32] | None:
+        """The weights of :attr:`edges`, or None where every edge weighs 1."""
+        return None if self.weights is None else self.weights[self._upper()[1]]
+
+    def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        rows = np.repeat(np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr))
+        return rows, rows < self.indices
+
+    @property
+    def directed(self) -> bool:
+        """Whether the graph remembers which way its edges go."""
+        return self.arcs is not None
+
+    def out_links(self) -> sp.csr_array:
+        """Return A (n, n) in float32: in row u, the vertices that u links to.
+
+        An edge of a graph without directions goes both ways.
+        """
+        values = self.weights if self.arcs is None else self.arcs
+        values = np.ones(len(self.indices), dtype=np.float32) if values is None else values.copy()
+        shape = (self.n_vertices, self.n_vertices)
+        links = sp.csr_array((values, self.indices.copy(), self.indptr.copy()), shape=shape)
+        links.eliminate_zeros()
+        return links
+
+    def in_links(self) -> sp.csr_array:
+        """Return Aᵀ (n, n) in float32: in row u, the vertices that link to u."""
+        return self.out_links().T.tocsr()
 
     @classmethod
     def from_edges(
@@ -141,15 +233,16 @@ class Graph(GraphArrays):
         values = None if weights is None else check_weights(weights, len(pairs))
         if check_merge(merge, weighted=values is not None) == "sum" and values is None:
             values = np.ones(len(pairs), dtype=np.float32)
-        indptr, indices, data, notes = build_csr(pairs, values, n, directed=directed, merge=merge)
-        arcs = align_arcs(pairs, values, indptr, indices, merge) if directed else None
-        own = None
-        if kinds is not None:
-            own = EdgeKinds.from_edges(kinds, pairs, values, indptr, indices, merge)
-        past = None if times is None else EdgeHistory.of(pairs, values, kinds, times, merge)
+        links = build_links(pairs, values, n, directed=directed, merge=merge)
         bare = cls(
-            indptr, indices, data, notes=tuple(notes), name=str(name), arcs=arcs, kinds=own,
-            history=past,
+            links.indptr, links.indices, links.weights, notes=tuple(links.notes), name=str(name),
+            arcs=links.arcs,
+            kinds=None
+            if kinds is None
+            else EdgeKinds.from_edges(kinds, pairs, values, links, merge),
+            history=None
+            if times is None
+            else EdgeHistory.of(pairs, values, kinds, times, merge),
         )  # fmt: skip
         return bare.replace(
             features=features,
@@ -165,20 +258,68 @@ class Graph(GraphArrays):
 
         A matrix whose stored values are all equal to 1 gives an unweighted graph.
         """
-        warn_of_directions(matrix, attributes)
-        return cls.from_edges(**parts_of_scipy(matrix), **attributes)
+        # Before scipy follows its indices.
+        check_sparse(matrix, "an adjacency matrix")
+        if len(getattr(matrix, "shape", ())) != 2:
+            raise GraphError(f"an adjacency matrix must be a table; got a {type(matrix).__name__}.")
+        if matrix.shape[0] != matrix.shape[1]:
+            raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
+        if "directed" not in attributes and not _lists_edges_without_directions(matrix):
+            _warn_of_directions("the matrix is not symmetric: its")
+        entries = sp.coo_array(matrix)
+        if entries.data.dtype.kind in "iu":  # Repeats are added up: small types would overflow.
+            entries = entries.astype(np.float64)
+        entries.sum_duplicates()
+        if not np.isrealobj(entries.data):
+            raise GraphError("an adjacency matrix must be real; got complex values.")
+        parts: dict[str, Any] = {
+            "edges": np.stack([entries.row, entries.col], axis=1),
+            "n_vertices": matrix.shape[0],
+            "weights": None if (entries.data == 1).all() else entries.data,
+        }
+        return cls.from_edges(**parts | attributes)
 
     @classmethod
-    def from_networkx(cls, graph: Any, *, weight: str = "weight", **attributes: Any) -> Self:
+    def from_networkx(
+        cls, graph: Any, *, weight: str = "weight", labels: Any = None, **attributes: Any
+    ) -> Self:
         """Build a graph from a networkx graph; vertices keep its node order and names.
 
         ``labels`` may be the name of a node attribute or a mapping from nodes; nodes without
         one are unlabelled. Edges without a ``weight`` attribute weigh 1.
         """
-        warn_of_directions(graph, attributes)
-        labels = attributes.pop("labels", None)
-        check_direction(graph, attributes.get("directed", False))
-        return cls.from_edges(**{**parts_of_networkx(graph, weight, labels), **attributes})
+        if not hasattr(graph, "nodes"):
+            raise GraphError(f"a networkx graph must have nodes; got a {type(graph).__name__}.")
+        if "directed" not in attributes and graph.is_directed():
+            _warn_of_directions(f"a {type(graph).__name__}'s")
+        if attributes.get("directed") and not graph.is_directed():
+            raise GraphError(
+                "directed=True needs a directed networkx graph; got an undirected one. Pass a "
+                "DiGraph, or leave out directed=True."
+            )
+        nodes = list(graph.nodes)
+        number = {node: i for i, node in enumerate(nodes)}
+        triples = [(number[u], number[v], w) for u, v, w in graph.edges(data=weight, default=1.0)]
+        try:
+            weights = np.array([t[2] for t in triples], dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise GraphError(
+                f"the edge attribute {weight!r} must be a number on every edge."
+            ) from None
+        if isinstance(labels, str):
+            if not any(labels in graph.nodes[node] for node in nodes):
+                raise GraphError(f"no node has the attribute {labels!r} to take labels from.")
+            labels = {node: graph.nodes[node].get(labels) for node in nodes}
+        if isinstance(labels, Mapping):
+            labels = [labels.get(node) for node in nodes]
+        parts: dict[str, Any] = {
+            "edges": np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2),
+            "n_vertices": len(nodes),
+            "weights": None if (weights == 1).all() else weights,
+            "labels": labels,
+            "vertex_names": nodes,
+        }
+        return cls.from_edges(**parts | attributes)
 
     @classmethod
     def from_pyg(cls, data: Any, **attributes: Any) -> Self:
@@ -186,7 +327,27 @@ class Graph(GraphArrays):
 
         Masks of several columns, as its heterophilous datasets have, are one split per column.
         """
-        return cls.from_edges(**{**parts_of_pyg(data), **attributes})
+
+        def array(name: str) -> Any:
+            return on_host(getattr(data, name, None))
+
+        pairs = array("edge_index")
+        if pairs is None:
+            raise GraphError("the PyG Data must have an edge_index; it has none.")
+        masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
+        splits: list[Split] = []
+        if all(m is not None for m in masks):
+            columns = zip(*(m.reshape(len(m), -1).T for m in masks), strict=True)
+            splits = [Split(*split, rule="fixed") for split in columns]
+        parts: dict[str, Any] = {
+            "edges": pairs.T,
+            "n_vertices": data.num_nodes,
+            "weights": array("edge_weight"),
+            "features": array("x"),
+            "labels": array("y"),
+            "splits": splits,
+        }
+        return cls.from_edges(**parts | attributes)
 
     @classmethod
     def from_frames(
@@ -258,8 +419,12 @@ class Graph(GraphArrays):
         """
         if isinstance(source, cls):
             graph = source.replace(**attributes)
-        elif (parts := parts_of(source, attributes)) is not None:
-            graph = cls.from_edges(**parts)
+        elif sp.issparse(source):
+            graph = cls.from_scipy(source, **attributes)
+        elif hasattr(source, "nodes") and hasattr(source, "edges"):
+            graph = cls.from_networkx(source, **attributes)
+        elif hasattr(source, "edge_index"):
+            graph = cls.from_pyg(source, **attributes)
         else:
             edges = np.empty((0, 2), dtype=np.int64) if source is None else source
             return cls.from_edges(edges, n_vertices, **attributes)
@@ -311,7 +476,40 @@ class Graph(GraphArrays):
 
         Fixed splits are carried over, less the vertices that are gone.
         """
-        return induced_subgraph(self, index)
+        chosen = check_vertices(index, self.n_vertices)
+        if not len(chosen):
+            raise GraphError("a subgraph must have at least one vertex; got none.")
+        shape = (self.n_vertices, self.n_vertices)
+        places = sp.csr_array((np.arange(len(self.indices)), self.indices, self.indptr), shape)
+        kept = places[chosen][:, chosen]
+        kept.sort_indices()
+        new_number = np.full(self.n_vertices, -1)
+        new_number[chosen] = np.arange(len(chosen))
+
+        def renumber(part: NDArray[Any]) -> NDArray[Any]:
+            return new_number[part][new_number[part] >= 0]
+
+        history = self.history
+        if history is not None:
+            pairs = new_number[history.pairs]
+            history = history.rows(pairs, np.all(pairs >= 0, axis=1))
+        names, kinds = self.vertex_names, self.kinds
+        return replace(
+            self,
+            indptr=kept.indptr.astype(index_type(kept.nnz)),
+            indices=kept.indices.astype(index_type(len(chosen))),
+            weights=None if self.weights is None else self.weights[kept.data],
+            arcs=None if self.arcs is None else self.arcs[kept.data],
+            kinds=None if kinds is None else EdgeKinds(kinds.names, kinds.values[:, kept.data]),
+            history=history,
+            features=None if self.features is None else self.features[chosen],
+            labels=None if self.labels is None else self.labels[chosen],
+            vertex_names=None if names is None else tuple(names[i] for i in chosen),
+            splits=tuple(
+                Split(renumber(s.train), renumber(s.val), renumber(s.test), rule=s.rule)
+                for s in self.splits
+            ),
+        )
 
     def checksum(self) -> str:
         """Return a checksum of the edges, weights, features, labels and fixed splits."""
@@ -319,7 +517,8 @@ class Graph(GraphArrays):
 
     def largest_component(self) -> Self:
         """Return the subgraph of the largest connected component."""
-        return largest_component(self)
+        _, component = sp.csgraph.connected_components(self.adjacency, directed=False)
+        return self.subgraph(component == np.bincount(component).argmax())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the graph itself: it is immutable, and scikit-learn's clone deep-copies."""
@@ -339,6 +538,30 @@ class Graph(GraphArrays):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from graphfilter.data.structure import graph_card
-
         return graph_card(self)
+
+
+def _warn_of_directions(what: str) -> None:
+    """Warn where a graph has directions, and nothing says whether to keep them."""
+    warnings.warn(
+        f"{what} directions are dropped, so that every edge goes both ways. Keep them with "
+        "Graph.of(graph, directed=True), or pass directed=False if this is intended.",
+        DirectionsDroppedWarning,
+        stacklevel=4,
+    )
+
+
+def _lists_edges_without_directions(matrix: Any) -> bool:
+    """Return whether a square matrix is symmetric, whatever its diagonal, or triangular.
+
+    A triangular matrix lists every edge once; that says nothing of directions.
+    """
+    entries = sp.coo_array(matrix)
+    above = entries.row < entries.col
+    below = entries.row > entries.col
+    if not above.any() or not below.any():
+        return True
+    if above.sum() != below.sum():
+        return False
+    csr = sp.csr_array(matrix)
+    return (csr != csr.T).nnz == 0

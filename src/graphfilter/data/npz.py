@@ -1,6 +1,4 @@
-"""Arrays of unknown origin, checked: sparse matrices, edges, labels, masks.
-
-The package's own format: one npz file per graph, without pickles.
+"""The package's own format: one npz file per graph, without pickles.
 
 =====================================  ==========================================================
 ``edges`` (m, 2)                       every undirected edge once; every arc where ``directed``
@@ -18,9 +16,8 @@ The package's own format: one npz file per graph, without pickles.
 ``kinds`` (k,), ``kind_weights`` (k, m)  edge types, and what each of u < v weighs in each
 =====================================  ==========================================================
 
-All but ``edges`` may be absent, as long as something says how many vertices there are.
-
-Writing a graph in the package's own format, which :mod:`.npz` describes.
+All but ``edges`` may be absent, as long as something says how many vertices there are. Arrays of
+unknown origin (sparse matrices, edges, labels, masks) are checked before anything is made of them.
 """
 
 from __future__ import annotations
@@ -34,11 +31,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.edge_attributes import EdgeKinds
-from graphfilter.data.edges import check_weights
+from graphfilter.data.attributes import check_sparse, check_weights
+from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 from graphfilter.util.files import (
     VERTEX_BYTES,
@@ -56,6 +52,20 @@ from graphfilter.util.words import count, listed_names
 MOST_COLUMNS = 1 << 20
 MOST_COLUMNS_PER_ENTRY = 100
 
+REMEDY = "Write it again with graphfilter.data.npz.write_npz, or get it again."
+PARTS = ("train", "val", "test")
+CSR_KEYS = ("x_data", "x_indices", "x_indptr", "x_shape")
+SINGLE_RULES = ("public", "sgf")
+# The largest component, in the files of two public datasets: all vertices are kept.
+_OF_DATASETS = ("lcc",)
+_OPTIONAL = (
+    *CSR_KEYS,
+    *("x", "y", "weights", "n_vertices", "unlabelled", "name", "directed", "kind_weights"),
+    *("vertex_names", "feature_names", "classes", "notes", "split_rules", "kinds"),
+    *(f"{part}_masks" for part in PARTS),
+    *(f"{rule}_{part}" for rule in SINGLE_RULES for part in PARTS),
+)
+
 
 def make_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: ArrayLike
@@ -67,24 +77,22 @@ def make_csr(
     size = np.asarray(shape)
     if size.shape != (2,) or size.dtype.kind not in "iu" or (size < 0).any():
         raise GraphError("a sparse matrix must have a shape of two whole numbers.")
-    n_rows, n_columns = size.tolist()
     if any(part.ndim != 1 for part in (data, indices, indptr)):
         raise GraphError("the parts of a sparse matrix must be one-dimensional.")
+    n_rows, n_columns = size.tolist()
     # A wide matrix has columns that its entries name: every column takes memory in a model.
     most = max(MOST_COLUMNS, MOST_COLUMNS_PER_ENTRY * len(data))
     if n_columns > min(most, np.iinfo(np.int32).max):
         got = f"got {n_columns} with {len(data)} entries"
         raise GraphError(f"a sparse matrix must not have that many empty columns; {got}.")
-    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        raise GraphError("the indices of a sparse matrix must be whole numbers.")
     if data.dtype.kind not in "biuf":
         raise GraphError(f"the values of a sparse matrix must be numbers; got {data.dtype}.")
-    if len(indptr) != n_rows + 1 or len(data) != len(indices):
+    if len(indptr) != n_rows + 1:
         raise GraphError("the parts of a sparse matrix must fit its shape; they do not.")
-    if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-        raise GraphError("the row pointers of a sparse matrix must rise from 0 to its size.")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
-        raise GraphError(f"the columns of a sparse matrix must lie in 0..{n_columns - 1}.")
+    # What scipy would look at is set aside of its checks, which are not enough.
+    bare = sp.csr_array((n_rows, n_columns))
+    bare.data, bare.indices, bare.indptr = data, indices, indptr
+    check_sparse(bare, "the features")
     if data.dtype == np.float16:
         data = data.astype(np.float32)  # scipy has no sparse matrices of half precision
     return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
@@ -136,22 +144,6 @@ def splits_from_masks(
     return [Split(*rows, rule=rule) for *rows, rule in zip(*masks, rules, strict=True)]
 
 
-REMEDY = "Write it again with graphfilter.data.npz.write_npz, or get it again."
-PARTS = ("train", "val", "test")
-CSR_KEYS = ("x_data", "x_indices", "x_indptr", "x_shape")
-SINGLE_RULES = ("public", "sgf")
-# The largest component, in the files of two public datasets: all vertices are kept.
-_OF_DATASETS = ("lcc",)
-_NAMES = ("vertex_names", "feature_names", "classes", "notes", "split_rules", "kinds")
-_OPTIONAL = (
-    *CSR_KEYS,
-    *("x", "y", "weights", "n_vertices", "unlabelled", "name", "directed", "kind_weights"),
-    *_NAMES,
-    *(f"{part}_masks" for part in PARTS),
-    *(f"{rule}_{part}" for rule in SINGLE_RULES for part in PARTS),
-)
-
-
 def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read a graph in the package's own format, which says itself whether it is directed.
 
@@ -160,9 +152,23 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     """
     arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=REMEDY)
     with reading(path, REMEDY):
-        if directed and not _is_directed(arrays):
+        has_directions = bool(_checked(arrays, "directed", "b", (), "one boolean"))
+        if directed and not has_directions:
             raise GraphError("it has no directions. Leave out `directed`.")
-        graph = _graph(arrays, path)
+        name = _checked(arrays, "name", "U", (), "one text")
+        check_text([] if name is None else [name.item()], "'name'")
+        features = _features(arrays)
+        graph = Graph.from_edges(
+            check_edges(arrays["edges"]),
+            _n_vertices(arrays, features, path),
+            features=features,
+            weights=_checked(arrays, "weights", "biuf", None, "numbers"),
+            name=Path(path).stem if name is None else name.item(),
+            vertex_names=_strings(arrays, "vertex_names"),
+            feature_names=_strings(arrays, "feature_names"),
+            directed=has_directions,
+        )
+        graph = _with_labels(_with_kinds(graph, arrays), arrays)
     with open_archive(path, REMEDY) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
     if unknown := sorted(names - {"edges", *_OPTIONAL, *_OF_DATASETS}):
@@ -172,115 +178,91 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
     return graph
 
 
-def _graph(arrays: dict[str, NDArray[Any]], path: AnyPath) -> Graph:
-    features = _features(arrays)
-    n = _n_vertices(arrays, features, path)
-    graph = Graph.from_edges(
-        check_edges(arrays["edges"]),
-        n,
-        features=features,
-        weights=_numbers(arrays, "weights"),
-        name=_name(arrays, Path(path).stem),
-        vertex_names=_strings(arrays, "vertex_names"),
-        feature_names=_strings(arrays, "feature_names"),
-        directed=_is_directed(arrays),
-    )
-    graph = _with_kinds(graph, arrays)
-    notes = [*map(str, _strings(arrays, "notes") or ()), *graph.notes]
-    splits = _splits(arrays, graph.n_vertices)
-    y = arrays.get("y")
-    if y is not None:
-        unlabelled = arrays.get("unlabelled", np.zeros(y.shape, dtype=bool))
-        if unlabelled.dtype != bool or unlabelled.shape != y.shape:
-            raise GraphError("'unlabelled' must be one boolean per vertex; it is not.")
-        y = np.where(unlabelled, -1, check_labels(y, np.iinfo(np.int64).max))
-        splits, dropped = drop_from_splits(splits, np.flatnonzero(unlabelled))
-        notes += note_unlabelled(int(unlabelled.sum()), dropped)
-        graph = _with_labels(graph, y, arrays.get("classes"))
-    return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
+def _checked(
+    arrays: dict[str, NDArray[Any]], key: str, kinds: str, shape: tuple[int, ...] | None, what: str
+) -> NDArray[Any] | None:
+    """Return an array, if it is there; raise unless it is of these kinds and of this shape."""
+    array = arrays.get(key)
+    if array is None or (array.dtype.kind in kinds and shape in (None, array.shape)):
+        return array
+    raise GraphError(f"{key!r} must be {what}; got shape {array.shape} of {array.dtype}.")
 
 
-def _with_kinds(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
-    names, weights = _strings(arrays, "kinds"), _numbers(arrays, "kind_weights")
-    if names is None and weights is None:
-        return graph
-    shape = (len(names or ()), graph.n_edges)
-    if weights is None or weights.shape != shape or len(set(names or ())) != len(names or ()):
-        raise GraphError(f"'kinds' must be different names, 'kind_weights' of shape {shape}.")
-    checked = check_weights(weights.ravel(), weights.size).reshape(shape)
-    n, ends = graph.n_vertices, tuple(graph.edges.T)
-    upper = [sp.coo_array((row, ends), shape=(n, n)).tocsr() for row in checked]
-    matrices = [one + one.T for one in upper]
-    kinds = EdgeKinds.from_matrices(
-        tuple(map(str, names or ())), matrices, graph.indptr, graph.indices
-    )
-    return replace(graph, kinds=kinds)
+def _strings(arrays: dict[str, NDArray[Any]], key: str) -> list[Any] | None:
+    if key not in arrays:
+        return None
+    if arrays[key].ndim != 1:
+        raise GraphError(f"{key!r} must be a list of names; got shape {arrays[key].shape}.")
+    names = arrays[key].tolist()
+    check_text(names, repr(key))
+    return names
 
 
-def _is_directed(arrays: dict[str, NDArray[Any]]) -> bool:
-    flag = arrays.get("directed", np.array(False))
-    if flag.shape != () or flag.dtype != bool:
-        raise GraphError("'directed' must be one boolean; it is not.")
-    return bool(flag)
+def _features(arrays: dict[str, NDArray[Any]]) -> Any:
+    if (x := _checked(arrays, "x", "biuf", None, "numbers")) is not None:
+        if x.ndim != 2:
+            raise GraphError(f"'x' must be a table (n, d); got shape {x.shape}.")
+        return x
+    present = [key for key in CSR_KEYS if key in arrays]
+    if 0 < len(present) < len(CSR_KEYS):
+        raise GraphError(f"sparse features must have {', '.join(CSR_KEYS)}; got {present} only.")
+    return make_csr(*(arrays[key] for key in CSR_KEYS)) if present else None
 
 
 def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any, path: AnyPath) -> int | None:
     if features is not None:
         return features.shape[0]
-    if "n_vertices" in arrays:
-        if arrays["n_vertices"].shape != () or arrays["n_vertices"].dtype.kind not in "iu":
-            raise GraphError("'n_vertices' must be one whole number; it is not.")
-        n = int(arrays["n_vertices"])
-        Budget(path).spend(VERTEX_BYTES * max(n, 0), f"a graph of {n:,} vertices")
-        return n
+    n = _checked(arrays, "n_vertices", "iu", (), "one whole number")
+    if n is not None:
+        Budget(path).spend(VERTEX_BYTES * max(int(n), 0), f"a graph of {int(n):,} vertices")
+        return int(n)
     return len(arrays["y"]) if "y" in arrays and arrays["y"].ndim == 1 else None
 
 
-def _numbers(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[Any] | None:
-    if key in arrays and arrays[key].dtype.kind not in "biuf":
-        raise GraphError(f"{key!r} must be numbers; got {arrays[key].dtype}.")
-    return arrays.get(key)
+def _with_kinds(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
+    names = _strings(arrays, "kinds")
+    weights = _checked(arrays, "kind_weights", "biuf", None, "numbers")
+    if names is None and weights is None:
+        return graph
+    shape = (len(names or ()), graph.n_edges)
+    if weights is None or weights.shape != shape or len(set(names or ())) != len(names or ()):
+        raise GraphError(f"'kinds' must be different names, 'kind_weights' of shape {shape}.")
+    rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.indptr))
+    values = np.zeros((shape[0], len(graph.indices)), dtype=np.float32)
+    values[:, rows < graph.indices] = check_weights(weights.ravel(), weights.size).reshape(shape)
+    # The entry (v, u) of every entry (u, v).
+    square = (graph.n_vertices, graph.n_vertices)
+    places = sp.csr_array((np.arange(len(rows)), graph.indices, graph.indptr), square)
+    values += values[:, places.T.tocsr().data]
+    return replace(graph, kinds=EdgeKinds(tuple(map(str, names or ())), values))
 
 
-def _name(arrays: dict[str, NDArray[Any]], stem: str) -> str:
-    name = arrays.get("name")
-    if name is None:
-        return stem
-    if name.shape != () or name.dtype.kind != "U":
-        raise GraphError(f"'name' must be one text; got shape {name.shape} of {name.dtype}.")
-    check_text([name.item()], "'name'")
-    return name.item()
-
-
-def _features(arrays: dict[str, NDArray[Any]]) -> Features | None:
-    if (x := _numbers(arrays, "x")) is not None:
-        if x.ndim != 2:
-            raise GraphError(f"'x' must be a table (n, d); got shape {x.shape}.")
-        return x
-    found = [key for key in CSR_KEYS if key in arrays]
-    if not found:
-        return None
-    if len(found) < len(CSR_KEYS):
-        raise GraphError(f"sparse features must have {', '.join(CSR_KEYS)}; got {found} only.")
-    data, indices, indptr, shape = (arrays[key] for key in CSR_KEYS)
-    return make_csr(data, indices, indptr, shape)
-
-
-def _with_labels(graph: Graph, y: NDArray[Any], classes: NDArray[Any] | None) -> Graph:
-    if y.shape != (graph.n_vertices,):
-        raise GraphError(f"'y' must have {graph.n_vertices} entries; got shape {y.shape}.")
-    if classes is None:
-        codes = check_labels(y)
-        classes = np.arange(codes.max(initial=-1) + 1)
-    else:
-        if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
-            raise GraphError("'classes' must be a list of different names; it is not.")
-        check_text(classes.tolist(), "'classes'")
-        codes = check_labels(y, len(classes))
-        if classes.dtype.kind == "U":  # as encode_labels gives them
-            classes = classes.astype(object)
-    # Classes without a vertex must survive, so the codes are set as they are, not encoded again.
-    return replace(graph, labels=codes, classes=classes)
+def _with_labels(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
+    """Return the graph with its labels, and the splits that hold labelled vertices."""
+    notes = [*map(str, _strings(arrays, "notes") or ()), *graph.notes]
+    n, splits, y = graph.n_vertices, _splits(arrays, graph.n_vertices), arrays.get("y")
+    if y is not None:
+        y = check_labels(y, np.iinfo(np.int64).max)
+        if y.shape != (n,):
+            raise GraphError(f"'y' must have {n} entries; got shape {y.shape}.")
+        mask = _checked(arrays, "unlabelled", "b", y.shape, "one boolean per vertex")
+        unlabelled = np.flatnonzero([] if mask is None else mask)
+        y[unlabelled] = -1
+        splits, dropped = drop_from_splits(splits, unlabelled)
+        notes += note_unlabelled(len(unlabelled), dropped)
+        classes = arrays.get("classes")
+        if classes is None:
+            classes = np.arange(check_labels(y).max(initial=-1) + 1)
+        else:
+            if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
+                raise GraphError("'classes' must be a list of different names; it is not.")
+            check_text(classes.tolist(), "'classes'")
+            check_labels(y, len(classes))
+            if classes.dtype.kind == "U":  # as encode_labels gives them
+                classes = classes.astype(object)
+        # Classes without a vertex must survive, so the codes are set as they are, not encoded again.
+        graph = replace(graph, labels=y, classes=classes)
+    return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
 
 
 def _splits(arrays: dict[str, NDArray[Any]], n: int) -> list[Split]:
@@ -324,16 +306,6 @@ def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
     if n_splits:
         notes.append(f"Those were taken out of {count(n_splits, 'fixed split')} that held them.")
     return notes
-
-
-def _strings(arrays: dict[str, NDArray[Any]], key: str) -> list[Any] | None:
-    if key not in arrays:
-        return None
-    if arrays[key].ndim != 1:
-        raise GraphError(f"{key!r} must be a list of names; got shape {arrays[key].shape}.")
-    names = arrays[key].tolist()
-    check_text(names, repr(key))
-    return names
 
 
 def write_npz(graph: Graph, path: AnyPath) -> None:
@@ -381,22 +353,19 @@ def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
 def _split_arrays(graph: Graph) -> dict[str, Any]:
     rules = [split.rule for split in graph.splits]
     alone = {rule for rule in SINGLE_RULES if rules.count(rule) == 1}
-    rows = [split for split in graph.splits if split.rule not in alone]
     arrays: dict[str, Any] = {}
     for part in PARTS:
-        masks = np.zeros((len(rows), graph.n_vertices), dtype=bool)
-        for mask, split in zip(masks, rows, strict=True):
+        masks = np.zeros((len(rules), graph.n_vertices), dtype=bool)
+        for mask, split in zip(masks, graph.splits, strict=True):
             mask[getattr(split, part)] = True
-        if rows:
-            arrays[f"{part}_masks"] = masks
-    if any(split.rule != "fixed" for split in rows):
-        arrays["split_rules"] = np.array([split.rule for split in rows])
-    for split in graph.splits:
-        if split.rule in alone:
-            for part in PARTS:
-                mask = np.zeros(graph.n_vertices, dtype=bool)
-                mask[getattr(split, part)] = True
+            if split.rule in alone:
                 arrays[f"{split.rule}_{part}"] = mask
+        rows = [rule not in alone for rule in rules]
+        if any(rows):
+            arrays[f"{part}_masks"] = masks[rows]
+    left = [rule for rule in rules if rule not in alone]
+    if any(rule != "fixed" for rule in left):
+        arrays["split_rules"] = np.array(left)
     return arrays
 
 

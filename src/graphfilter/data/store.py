@@ -1,16 +1,8 @@
-"""Arrays in files: written piece by piece with a checksum, mapped into memory when read.
+"""Graph stores: a graph as a folder of plain arrays, which are mapped into memory when it is opened.
 
-The header of a store: what its arrays are, and everything that is not an array.
-
-The folder of a store: who may write to it, and what is in the way.
-
-The ids of a store's vertices: text in one file, where each begins in another.
-
-What the arrays of a store must be, checked piece by piece when it is opened.
-
-A store as a graph: nothing is read until it is used.
-
-A graph as a store.
+Each array is a file of numbers; the header, ``store.json``, says what they are and is written last.
+Ids are text in one file, where each begins in another. Whatever decides on a place in memory is
+checked piece by piece when a store is opened; nothing else is read until it is used.
 """
 
 from __future__ import annotations
@@ -19,10 +11,9 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -31,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.data.edge_attributes import EdgeKinds
+from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.encoder import TableEncoder
@@ -45,11 +36,26 @@ from graphfilter.util.errors import (
 )
 from graphfilter.util.files import LOCK_FILE, atomic_file, check_text, files_in, locked, make_folder
 from graphfilter.util.machine import blocks
-from graphfilter.util.records import convert, read_checked_json, write_checked_json
+from graphfilter.util.records import convert, read_checked_json, sha256_of, write_checked_json
 from graphfilter.version import __version__
 
 TYPES = ("<i4", "<i8", "<f4", "|u1")
-_PIECE_BYTES = 16 << 20
+HEADER_FILE, BUILD_FOLDER = "store.json", "building"
+# Version of the folder's layout: a change counts up, and earlier ones are still read.
+FORMAT = 1
+REBUILD = "Build it again with graphfilter store."
+_DAMAGED = "Restore it from a copy, or build the store again."
+# The arrays of measured values, which decide on no place in memory.
+VALUES = ("weights", "arcs", "kinds", "features", "features_values")
+STRUCTURE = ("indptr", "indices", "weights")
+OFFSETS, BYTES = "names_offsets", "names_bytes"
+PARTS = ("train", "val", "test")
+# Stores up to this size are compared with their checksums when they are opened: a second or two.
+VERIFIED_BYTES = 2 << 30
+# Smaller hops are made in less time than they are read and checked.
+KEPT_FROM_BYTES = 1 << 25
+# What is looked at together: bytes that are written, numbers that are checked, ids.
+_PIECE_BYTES, _PIECE, _AT_ONCE = 16 << 20, 1 << 22, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -69,10 +75,9 @@ class StoredArray:
 class ArrayWriter:
     """Appends blocks of rows to a file; ``result`` describes it when all are written."""
 
-    def __init__(self, path: Path, temporary: Path, dtype: str, row: tuple[int, ...]) -> None:
-        self._name, self._dtype, self._row = path.name, np.dtype(dtype), row
-        self._stream = temporary.open("wb")
-        self._digest = hashlib.sha256()
+    def __init__(self, name: str, stream: Any, dtype: Any, row: tuple[int, ...]) -> None:
+        self._name, self._dtype, self._row = name, np.dtype(dtype).newbyteorder("<"), row
+        self._stream, self._digest = stream, hashlib.sha256()
         self.n_rows = 0
 
     def append(self, block: NDArray[Any]) -> None:
@@ -84,9 +89,6 @@ class ArrayWriter:
         self._digest.update(content)
         self.n_rows += len(rows)
 
-    def close(self) -> None:
-        self._stream.close()
-
     @property
     def result(self) -> StoredArray:
         shape = (self.n_rows, *self._row)
@@ -96,12 +98,8 @@ class ArrayWriter:
 @contextmanager
 def writing_array(path: Path, dtype: Any, row: tuple[int, ...] = ()) -> Generator[ArrayWriter]:
     """Yield a writer; the file is there, whole, when the block ends."""
-    with atomic_file(path) as temporary:
-        writer = ArrayWriter(path, temporary, np.dtype(dtype).newbyteorder("<").str, row)
-        try:
-            yield writer
-        finally:
-            writer.close()
+    with atomic_file(path) as temporary, temporary.open("wb") as stream:
+        yield ArrayWriter(path.name, stream, dtype, row)
 
 
 def write_array(path: Path, array: NDArray[Any], dtype: Any = None) -> StoredArray:
@@ -122,16 +120,16 @@ def map_array(folder: Path, stored: StoredArray) -> NDArray[Any]:
         raise DataFileError(path, f"must have a shape of one or two sizes; got {stored.shape}.")
     try:
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_size != stored.n_bytes:
+            status = os.fstat(file.fileno())
+            if status.st_size != stored.n_bytes:
                 problem = f"must have {stored.n_bytes:,} bytes, as the header says"
-                raise DataFileError(path, f"{problem}; got {found.st_size:,}. {_DAMAGED}")
-            if not found.st_size:
+                raise DataFileError(path, f"{problem}; got {status.st_size:,}. {_DAMAGED}")
+            if not status.st_size:
                 return np.empty(stored.shape, dtype=stored.dtype)
             mapped: Any = MappedFile(file, dtype=stored.dtype, mode="r", shape=stored.shape)
     except OSError as error:
         raise DataFileError(path, f"cannot be read: {error.strerror}. {_DAMAGED}") from None
-    mapped.status = found
+    mapped.status = status
     # Behind a view: what is made of it is then an array like any other.
     return mapped.view(np.ndarray)
 
@@ -140,16 +138,6 @@ class MappedFile(np.memmap[Any, Any]):
     """A mapped file that knows which one it is, should another take its name."""
 
     status: os.stat_result | None = None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the file of this name is still the one that is mapped."""
-        if self.status is None or self.filename is None:
-            return False
-        try:
-            return os.path.samestat(Path(self.filename).stat(), self.status)
-        except OSError:
-            return False
 
 
 def mapped_file(array: Any) -> MappedFile | None:
@@ -161,25 +149,40 @@ def mapped_file(array: Any) -> MappedFile | None:
     return None
 
 
+def store_of(graph: Graph) -> Path | None:
+    """Return the store that a graph's edges are mapped from; None where they are not."""
+
+    def file_of(array: Any) -> Path | None:
+        """Return the file that an array is mapped from, while that is the one of its name."""
+        mapped = mapped_file(array)
+        if mapped is None or mapped.status is None or mapped.filename is None:
+            return None
+        path = Path(str(mapped.filename))
+        with suppress(OSError):
+            return path if os.path.samestat(path.stat(), mapped.status) else None
+        return None
+
+    file = file_of(graph.indices)
+    if file is None or not (file.parent / HEADER_FILE).is_file():
+        return None
+    try:
+        arrays = read_header(file.parent).arrays
+    except DataFileError:
+        return None  # It was changed since the graph was opened.
+    for role in STRUCTURE:
+        stored, own = arrays.get(role), getattr(graph, role)
+        if stored is None and own is None:
+            continue
+        if stored is None or file_of(own) != file.with_name(stored.file):
+            return None
+    return file.parent
+
+
 def verify_array(folder: Path, stored: StoredArray) -> None:
     """Compare the file with its checksum."""
-    digest = hashlib.sha256()
-    with (folder / stored.file).open("rb") as stream:
-        while piece := stream.read(_PIECE_BYTES):
-            digest.update(piece)
-    if digest.hexdigest() != stored.sha256:
+    if sha256_of(folder / stored.file) != stored.sha256:
         problem = "must be as it was written; its checksum says that it was changed"
         raise DataFileError(folder / stored.file, f"{problem}. {_DAMAGED}")
-
-
-_DAMAGED = "Restore it from a copy, or build the store again."
-
-
-HEADER_FILE = "store.json"
-BUILD_FOLDER = "building"
-# Version of the folder's layout: a change counts up, and earlier ones are still read.
-FORMAT = 1
-REBUILD = "Build it again with graphfilter store."
 
 
 @dataclass(frozen=True)
@@ -257,23 +260,21 @@ def read_header(path: str | PathLike[str]) -> Header:
         raise DataFileError(folder, f"must be a graph store; {what}. {REBUILD}")
     try:
         content = read_checked_json(file)
-        found = content.get("format")
         # Before anything else: another layout may have other fields.
-        if found != FORMAT:
-            raise DataFileError(folder, _other_format(found, content.get("made_by")))
+        layout = content.get("format")
+        if layout != FORMAT:
+            problem, remedy = f"this one says {layout!r}", REBUILD
+            if isinstance(layout, int) and layout > FORMAT:
+                problem = f"this one is of format {layout}, of {content.get('made_by')}"
+                remedy = "Install that version."
+            reads = f"graphfilter {__version__} reads stores of format {FORMAT}"
+            raise DataFileError(folder, f"{reads}; {problem}. {remedy}")
         return convert(Header, content)
     except ModelFileError as error:
         problem = str(error).removeprefix(f"{file}: ").partition(" Restore")[0]
         raise DataFileError(file, f"{problem.rstrip('.')}. {REBUILD}") from None
     except TypeError as error:
         raise DataFileError(file, f"must describe a graph store ({error}). {REBUILD}") from None
-
-
-def _other_format(found: Any, made_by: Any) -> str:
-    known = f"graphfilter {__version__} reads stores of format {FORMAT}"
-    if isinstance(found, int) and found > FORMAT:
-        return f"{known}; this one is of format {found}, of {made_by}. Install that version."
-    return f"{known}; this one says {found!r}. {REBUILD}"
 
 
 def check_folder(folder: Path, overwrite: bool) -> Path:
@@ -302,10 +303,6 @@ def replacing(folder: Path, overwrite: bool) -> Generator[None]:
         yield
 
 
-OFFSETS, BYTES = "names_offsets", "names_bytes"
-_AT_ONCE = 1 << 16
-
-
 class StoredNames(Sequence[Any]):
     """Ids that stay on disk: each is made a Python object when it is asked for.
 
@@ -323,10 +320,14 @@ class StoredNames(Sequence[Any]):
     def __init__(
         self, offsets: NDArray[np.int64], content: NDArray[np.uint8], *, are_json: bool = False
     ) -> None:
-        self._offsets, self._content, self._are_json = offsets, content, are_json
+        import pyarrow as pa
+
+        self._are_json = are_json
+        parts = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+        self._text = pa.LargeStringArray.from_buffers(len(offsets) - 1, *parts[1:])
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._text)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -335,13 +336,11 @@ class StoredNames(Sequence[Any]):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(len(self))))
-        i = range(len(self))[index]
-        word = bytes(self._content[self._offsets[i] : self._offsets[i + 1]]).decode()
-        return json.loads(word) if self._are_json else word
+        return self._block(range(len(self))[index], 1)[0]
 
     def __iter__(self) -> Iterator[Any]:
         for start in range(0, len(self), _AT_ONCE):
-            yield from self._block(start, start + _AT_ONCE)
+            yield from self._block(start, _AT_ONCE)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
@@ -353,22 +352,17 @@ class StoredNames(Sequence[Any]):
     def __repr__(self) -> str:
         return f"<{len(self):,} ids on disk>"
 
-    def _block(self, start: int, stop: int) -> list[Any]:
-        offsets = self._offsets[start : stop + 1].tolist()
-        content = bytes(self._content[offsets[0] : offsets[-1]])
-        first = offsets[0]
-        words = [content[a - first : b - first].decode() for a, b in pairwise(offsets)]
+    def _block(self, start: int, n: int) -> list[Any]:
+        words = self._text.slice(start, n).to_pylist()
         return [json.loads(word) for word in words] if self._are_json else words
 
     def check(self) -> None:
         """Raise a ValueError unless every id is text, or JSON of text or a number."""
-        import pyarrow as pa
-
         for start in range(0, len(self), _AT_ONCE):
             try:
-                self.as_arrow().slice(start, _AT_ONCE).validate(full=True)
-                block = self._block(start, start + _AT_ONCE) if self._are_json else []
-            except (pa.ArrowInvalid, ValueError, RecursionError):
+                self._text.slice(start, _AT_ONCE).validate(full=True)
+                block = self._block(start, _AT_ONCE) if self._are_json else []
+            except (ValueError, RecursionError):  # Arrow's errors are ValueErrors.
                 raise ValueError("ids must be readable") from None
             if not all(isinstance(name, str | int | float) for name in block):
                 raise ValueError("ids must be text or numbers")
@@ -376,10 +370,7 @@ class StoredNames(Sequence[Any]):
 
     def as_arrow(self) -> Any:
         """Return the text as Arrow sees it, without a copy."""
-        import pyarrow as pa
-
-        buffers = [None, pa.py_buffer(self._offsets), pa.py_buffer(self._content)]
-        return pa.LargeStringArray.from_buffers(len(self), *buffers[1:])
+        return self._text
 
 
 def map_names(folder: Path, arrays: dict[str, StoredArray]) -> StoredNames:
@@ -387,26 +378,8 @@ def map_names(folder: Path, arrays: dict[str, StoredArray]) -> StoredNames:
     return StoredNames(*(map_array(folder, arrays[role]) for role in (OFFSETS, BYTES)))
 
 
-def write_names(folder: Path, names: Sequence[Any]) -> tuple[dict[str, StoredArray], bool]:
-    """Write ids of any plain kind; return the arrays, and whether they are JSON."""
-    are_json = not all(isinstance(name, str) for name in names)
-    with (
-        writing_array(folder / f"{OFFSETS}.bin", "<i8") as offsets,
-        writing_array(folder / f"{BYTES}.bin", "|u1") as content,
-    ):
-        last = 0
-        offsets.append(np.zeros(1, dtype=np.int64))
-        for start in range(0, len(names), _AT_ONCE):
-            words = [_spell(name, are_json) for name in names[start : start + _AT_ONCE]]
-            ends = last + np.cumsum([len(word) for word in words])
-            offsets.append(ends)
-            content.append(np.frombuffer(b"".join(words), dtype=np.uint8))
-            last = int(ends[-1])
-    return {OFFSETS: offsets.result, BYTES: content.result}, are_json
-
-
-def write_text(folder: Path, text: Any) -> dict[str, StoredArray]:
-    """Write a column of text, an Arrow string array in chunks, as ids."""
+def write_text(folder: Path, chunks: Iterable[Any]) -> dict[str, StoredArray]:
+    """Write a column of text, Arrow arrays of strings, as ids."""
     import pyarrow as pa
 
     with (
@@ -415,7 +388,7 @@ def write_text(folder: Path, text: Any) -> dict[str, StoredArray]:
     ):
         last = 0
         offsets.append(np.zeros(1, dtype=np.int64))
-        for chunk in text.chunks if hasattr(text, "chunks") else [text]:
+        for chunk in chunks:
             for start in range(0, len(chunk), 16 * _AT_ONCE):
                 # Sliced offsets begin where the slice does: a copy begins at 0.
                 block = pa.concat_arrays(
@@ -430,7 +403,7 @@ def write_text(folder: Path, text: Any) -> dict[str, StoredArray]:
     return {OFFSETS: offsets.result, BYTES: content.result}
 
 
-def _spell(name: Any, are_json: bool) -> bytes:
+def _spell(name: Any, are_json: bool) -> str:
     if isinstance(name, np.generic):
         name = name.item()
     if are_json and not isinstance(name, str | int | float):
@@ -438,33 +411,28 @@ def _spell(name: Any, are_json: bool) -> bytes:
             f"ids must be text or numbers to be stored; got {name!r}. Rename the vertices with "
             "graph.replace(vertex_names=...)."
         )
-    try:
-        return (json.dumps(name) if are_json else str(name)).encode()
-    except UnicodeEncodeError:
-        raise GraphError(f"ids must be valid text to be stored; got {name!r}.") from None
-
-
-# Numbers that are looked at together.
-_PIECE = 1 << 22
-# The arrays of measured values, which decide on no place in memory.
-VALUES = ("weights", "arcs", "kinds", "features", "features_values")
+    check_text([name], "ids")
+    return json.dumps(name) if are_json else str(name)
 
 
 def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless every array has the shape it must have, and its numbers lie in range."""
     n, m, d = header.n_vertices, header.n_entries, header.n_features
-    shapes = {"indptr": (n + 1,), "indices": (m,)}
-    optional = {
-        "weights": (m,), "arcs": (m,), "kinds": (len(header.kinds), m), "features": (n, d),
-        "features_indptr": (n + 1,), "labels": (n,), OFFSETS: (n + 1,),
+    n_classes = len(header.classes)
+    shapes = {
+        "indptr": (n + 1,), "indices": (m,), "weights": (m,), "arcs": (m,),
+        "kinds": (len(header.kinds), m), "features": (n, d), "features_indptr": (n + 1,),
+        "labels": (n,), OFFSETS: (n + 1,),
     }  # fmt: skip
-    for role, shape in {**shapes, **{k: v for k, v in optional.items() if k in arrays}}.items():
+    for role, shape in shapes.items():
+        if role not in arrays and role not in ("indptr", "indices"):
+            continue
         if role not in arrays or arrays[role].shape != shape:
             raise ValueError(f"{role} must have the shape {shape}")
         whole = role in ("indptr", "indices", "labels", "features_indptr", OFFSETS)
         if (arrays[role].dtype.kind == "i") != whole:
             raise ValueError(f"{role} must not be of {arrays[role].dtype}")
-    for role, size in (("features", d), ("labels", len(header.classes))):
+    for role, size in (("features", d), ("labels", n_classes)):
         if size and not {role, f"{role}_indptr"} & arrays.keys():
             raise ValueError(f"{role} must be there, as the header says")
     if header.classes_type != "object" and np.dtype(header.classes_type).kind not in "biuf":
@@ -474,24 +442,22 @@ def check_structure(header: Header, arrays: dict[str, NDArray[Any]]) -> None:
     _check_rises(arrays["indptr"], m, "indptr")
     _check_range(arrays["indices"], 0, n, "indices")
     if "features_indptr" in arrays:
-        parts = arrays["features_indices"], arrays["features_values"]
-        if parts[0].shape != parts[1].shape or parts[0].ndim != 1:
+        columns, values = arrays["features_indices"], arrays["features_values"]
+        if columns.shape != values.shape or columns.ndim != 1:
             raise ValueError("sparse features must have one value per index")
-        _check_rises(arrays["features_indptr"], len(parts[0]), "features_indptr")
-        _check_range(parts[0], 0, d, "features_indices")
+        _check_rises(arrays["features_indptr"], len(columns), "features_indptr")
+        _check_range(columns, 0, d, "features_indices")
         # A column that no vertex has a value in is possible; millions of them are damage.
-        if d > 1000 + 100 * len(parts[0]):
-            raise ValueError(f"{d:,} features are too many for {len(parts[0]):,} values")
+        if d > 1000 + 100 * len(columns):
+            raise ValueError(f"{d:,} features are too many for {len(columns):,} values")
     if header.feature_names is not None and len(header.feature_names) != d:
         raise ValueError(f"{len(header.feature_names):,} names for {d:,} features")
-    if len({*header.classes}) != len(header.classes):
+    if len({*header.classes}) != n_classes:
         raise ValueError("each class must be named once")
     if "labels" in arrays:
-        _check_range(arrays["labels"], -1, len(header.classes), "labels")
+        _check_range(arrays["labels"], -1, n_classes, "labels")
     if OFFSETS in arrays:
         _check_rises(arrays[OFFSETS], arrays[BYTES].size, OFFSETS)
-        names = StoredNames(arrays[OFFSETS], arrays[BYTES], are_json=header.names_are_json)
-        names.check()
 
 
 def check_values(arrays: dict[str, NDArray[Any]]) -> None:
@@ -521,18 +487,11 @@ def _check_range(values: NDArray[Any], least: int, end: int, role: str) -> None:
             raise ValueError(f"{role} must lie in {least}..{end - 1}")
 
 
-# Stores up to this size are compared with their checksums when they are opened: a second or two.
-VERIFIED_BYTES = 2 << 30
-CHECKED_FILE = "checked.json"
-
-
 def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Graph:
     """Open a graph store: its arrays are mapped, read-only, and shared with other processes.
 
-    Every number that others are found by is checked to lie in range, ids to be text, and features
-    to be finite, in passes over the files that take little memory. Of a store beyond 2 GiB,
-    features and weights are looked through once: ``checked.json`` in its folder remembers the
-    sizes and times of those files.
+    Every number that others are found by is checked to lie in range, and ids to be text, in passes
+    over the files that take little memory.
 
     A store may be built again while graphs that were opened from it are in use: they stay as they
     are.
@@ -542,9 +501,8 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
     path : path
         The folder that ``graphfilter store`` or :func:`write_store` made.
     verify : bool, optional
-        Compare every file with its checksum, and look through all features again, whatever is
-        remembered. By default this is done for stores of at most 2 GiB. False leaves features
-        unread until they are used.
+        Compare every file with its checksum, and look through all features and weights, which
+        must be finite. By default this is done for stores of at most 2 GiB.
 
     Examples
     --------
@@ -558,15 +516,38 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
     with _not_replaced(folder):
         header = read_header(folder)
         arrays = {role: map_array(folder, stored) for role, stored in header.arrays.items()}
-        is_large = header.n_bytes > VERIFIED_BYTES
-        if verify or (verify is None and not is_large):
+        thoroughly = header.n_bytes <= VERIFIED_BYTES if verify is None else verify
+        if thoroughly:
             for stored in header.arrays.values():
                 verify_array(folder, stored)
     try:
         check_structure(header, arrays)
-        if verify is not False:
-            _check_values(folder, arrays, remember=is_large, again=bool(verify))
-        return _graph(header, arrays)
+        names = None
+        if OFFSETS in arrays:
+            names = StoredNames(arrays[OFFSETS], arrays[BYTES], are_json=header.names_are_json)
+            names.check()
+        if thoroughly:
+            check_values(arrays)
+        features = arrays.get("features")
+        if "features_indptr" in arrays:
+            parts = [arrays[f"features_{part}"] for part in ("values", "indices", "indptr")]
+            shape = (header.n_vertices, header.n_features)
+            features = sp.csr_array(tuple(parts), shape=shape)
+        return Graph(
+            arrays["indptr"],
+            arrays["indices"],
+            arrays.get("weights"),
+            features,
+            arrays.get("labels"),
+            np.array(header.classes, dtype=header.classes_type),
+            names,  # pyright: ignore[reportArgumentType]
+            None if header.feature_names is None else tuple(header.feature_names),
+            _splits(header, arrays),
+            tuple(header.notes),
+            header.name,
+            arrays.get("arcs"),
+            EdgeKinds(tuple(header.kinds), arrays["kinds"]) if header.kinds else None,
+        )
     except DataFileError:
         raise
     except (
@@ -581,81 +562,26 @@ def _not_replaced(folder: Path) -> Generator[None]:
 
     Its header is removed before any of its files is replaced, and written anew after the last.
     """
-    before = _status(folder / HEADER_FILE)
 
-    def check() -> None:
-        after = _status(folder / HEADER_FILE)
-        if before and (after is None or not os.path.samestat(before, after)):
-            problem = "another process began to replace it while it was opened"
-            raise DataFileError(
-                folder, (f"{problem}. Open it again when that process has finished.")
-            ) from None
-
-    try:
-        yield
-    except DataFileError:
-        check()
-        raise
-    check()
-
-
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
+    def status() -> os.stat_result | None:
+        with suppress(OSError):
+            return (folder / HEADER_FILE).stat()
         return None
 
-
-def _check_values(
-    folder: Path, arrays: dict[str, NDArray[Any]], *, remember: bool, again: bool
-) -> None:
-    """Check features and weights; where that takes long, once for each state of their files."""
-    files = {
-        role: [mapped.status.st_size, mapped.status.st_mtime_ns]
-        for role in VALUES
-        if (mapped := mapped_file(arrays.get(role))) is not None and mapped.status is not None
-    }
-    # What is remembered saves time and protects nothing: ranges, on which memory depends, are
-    # checked whatever it says.
-    with suppress(ModelFileError):
-        if remember and not again and read_checked_json(folder / CHECKED_FILE) == files:
-            return
-    check_values(arrays)
-    if remember:
-        # A store that cannot be written to is looked through every time.
-        with suppress(DataFileError):
-            write_checked_json(folder / CHECKED_FILE, files)
-
-
-def _graph(header: Header, arrays: dict[str, NDArray[Any]]) -> Graph:
-    names = None
-    if OFFSETS in arrays:
-        names = StoredNames(arrays[OFFSETS], arrays[BYTES], are_json=header.names_are_json)
-    kinds = None
-    if header.kinds:
-        kinds = EdgeKinds(tuple(header.kinds), arrays["kinds"])
-    return Graph(
-        arrays["indptr"],
-        arrays["indices"],
-        arrays.get("weights"),
-        _features(header, arrays),
-        arrays.get("labels"),
-        np.array(header.classes, dtype=header.classes_type),
-        names,  # pyright: ignore[reportArgumentType]
-        None if header.feature_names is None else tuple(header.feature_names),
-        _splits(header, arrays),
-        tuple(header.notes),
-        header.name,
-        arrays.get("arcs"),
-        kinds,
-    )
-
-
-def _features(header: Header, arrays: dict[str, NDArray[Any]]) -> Any:
-    if "features_indptr" not in arrays:
-        return arrays.get("features")
-    parts = [arrays[f"features_{part}"] for part in ("values", "indices", "indptr")]
-    return sp.csr_array(tuple(parts), shape=(header.n_vertices, header.n_features))
+    before, problem = status(), None
+    try:
+        yield
+    except DataFileError as error:
+        problem = error
+    after = status()
+    if before and (after is None or not os.path.samestat(before, after)):
+        raise DataFileError(
+            folder,
+            "another process began to replace it while it was opened. Open it again when that "
+            "process has finished.",
+        ) from None
+    if problem is not None:
+        raise problem
 
 
 def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...]:
@@ -701,101 +627,53 @@ def write_store(
     """
     folder = Path(path)
     with replacing(folder, overwrite):
+        x, kinds, splits = graph.features, graph.kinds, graph.splits
+        roles: dict[str, Any] = {
+            "indptr": graph.indptr,
+            "indices": graph.indices,
+            "weights": graph.weights,
+            "arcs": graph.arcs,
+            "labels": graph.labels,
+            "kinds": None if kinds is None else kinds.values,
+            "features": x if isinstance(x, np.ndarray) else None,
+        }
+        if splits:
+            for part in PARTS:
+                together = np.concatenate([getattr(split, part) for split in splits])
+                roles[f"split_{part}"] = together
+        if x is not None and not isinstance(x, np.ndarray):
+            parts = {"indptr": x.indptr, "indices": x.indices, "values": x.data}
+            roles |= {f"features_{part}": array for part, array in parts.items()}
         arrays = {
             role: write_array(folder / f"{role}.bin", array)
-            for role, array in _arrays(graph).items()
+            for role, array in roles.items()
+            if array is not None
         }
-        are_json = False
-        if graph.vertex_names is not None:
-            names, are_json = write_names(folder, graph.vertex_names)
-            arrays |= names
-        write_header(folder, make_header(graph, arrays, are_json, encoder, columns))
+        names, are_json = graph.vertex_names, False
+        if names is not None:
+            import pyarrow as pa
 
-
-def make_header(
-    graph: Graph,
-    arrays: dict[str, StoredArray],
-    names_are_json: bool,
-    encoder: TableEncoder | None,
-    columns: Columns | None,
-) -> Header:
-    """Describe a graph whose arrays are written."""
-    classes, classes_type = _plain_classes(graph)
-    texts = [*(graph.feature_names or ()), *graph.notes, graph.name]
-    check_text(texts, "names and notes")
-    return Header(
-        FORMAT, __version__, graph.name, graph.n_vertices, len(graph.indices), arrays,
-        graph.n_features, None if graph.feature_names is None else list(graph.feature_names),
-        names_are_json, classes, classes_type,
-        [] if graph.kinds is None else list(graph.kinds.names),
-        [split.rule for split in graph.splits],
-        [[len(s.train), len(s.val), len(s.test)] for s in graph.splits],
-        list(graph.notes), None if encoder is None else encoder.to_dict(),
-        None if columns is None else asdict(columns),
-    )  # fmt: skip
-
-
-def split_arrays(graph: Graph) -> dict[str, Any]:
-    """Return the parts of all splits, one after the other."""
-    return {
-        f"split_{part}": np.concatenate([getattr(split, part) for split in graph.splits])
-        for part in ("train", "val", "test")
-        if graph.splits
-    }
-
-
-def _arrays(graph: Graph) -> dict[str, Any]:
-    arrays = {
-        "indptr": graph.indptr,
-        "indices": graph.indices,
-        "weights": graph.weights,
-        "arcs": graph.arcs,
-        "labels": graph.labels,
-        "kinds": None if graph.kinds is None else graph.kinds.values,
-        **split_arrays(graph),
-    }
-    x = graph.features
-    if isinstance(x, np.ndarray):
-        arrays["features"] = x
-    elif x is not None:
-        parts = {"indptr": x.indptr, "indices": x.indices, "values": x.data}
-        arrays |= {f"features_{part}": array for part, array in parts.items()}
-    return {role: array for role, array in arrays.items() if array is not None}
-
-
-def _plain_classes(graph: Graph) -> tuple[list[Any], str]:
-    names = graph.classes.tolist()
-    if not all(isinstance(name, bool | int | float | str) for name in names):
-        raise GraphError("classes must be text or numbers to be stored; convert them first.")
-    check_text(names, "classes")
-    kind = graph.classes.dtype
-    return names, "object" if kind.kind in "OU" else kind.str
-
-
-STRUCTURE = ("indptr", "indices", "weights")
-# Smaller hops are made in less time than they are read and checked.
-KEPT_FROM_BYTES = 1 << 25
-
-
-def store_of(graph: Graph) -> Path | None:
-    """Return the store that a graph's edges are mapped from; None where they are not."""
-    file = _file_of(graph.indices)
-    if file is None or not (file.parent / HEADER_FILE).is_file():
-        return None
-    try:
-        arrays = read_header(file.parent).arrays
-    except DataFileError:
-        return None  # It was changed since the graph was opened.
-    for role in STRUCTURE:
-        stored, own = arrays.get(role), getattr(graph, role)
-        if stored is None and own is None:
-            continue
-        if stored is None or _file_of(own) != file.with_name(stored.file):
-            return None
-    return file.parent
-
-
-def _file_of(array: Any) -> Path | None:
-    """Return the file that an array is mapped from, while that is the one of its name."""
-    mapped = mapped_file(array)
-    return Path(str(mapped.filename)) if mapped is not None and mapped.is_current else None
+            are_json = not all(isinstance(name, str) for name in names)
+            arrays |= write_text(
+                folder,
+                (
+                    pa.array([_spell(name, are_json) for name in names[rows]], pa.large_string())
+                    for rows in blocks(len(names), _AT_ONCE)
+                ),
+            )
+        classes = graph.classes.tolist()
+        if not all(isinstance(name, bool | int | float | str) for name in classes):
+            raise GraphError("classes must be text or numbers to be stored; convert them first.")
+        check_text(classes, "classes")
+        check_text([*(graph.feature_names or ()), *graph.notes, graph.name], "names and notes")
+        kind = graph.classes.dtype
+        header = Header(
+            FORMAT, __version__, graph.name, graph.n_vertices, len(graph.indices), arrays,
+            graph.n_features, None if graph.feature_names is None else list(graph.feature_names),
+            are_json, classes, "object" if kind.kind in "OU" else kind.str,
+            [] if kinds is None else list(kinds.names), [split.rule for split in splits],
+            [[len(getattr(split, part)) for part in PARTS] for split in splits],
+            list(graph.notes), None if encoder is None else encoder.to_dict(),
+            None if columns is None else asdict(columns),
+        )  # fmt: skip
+        write_header(folder, header)

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from graphfilter.data.attributes import check_sparse
-from graphfilter.data.edges import check_real, on_host
+from graphfilter.data.attributes import check_real, check_sparse, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder

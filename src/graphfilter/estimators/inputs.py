@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 
-from graphfilter.data.attributes import check_sparse, holds_names
-from graphfilter.data.edges import on_host
+from graphfilter.data.attributes import check_sparse, named_pairs, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.features import named_features, take_features
 from graphfilter.estimators.targets import Target
@@ -186,7 +185,7 @@ def _join(estimator: VertexEstimator, X: Any, features: Any, graph: Any, held: A
     """Return the graph with these features, its vertices in the order of the rows of X."""
     n = features.shape[0]
     # Edges between names say nothing of the order of the rows: X does.
-    rows = row_names(X) if holds_names(held) else None
+    rows = row_names(X) if named_pairs(held) else None
     made = Graph.of(held, n) if rows is None else Graph.of(held, n, vertex_names=rows)
     if X is not None and graph is not None:
         made = align(X, made, has_names=graph is not held)

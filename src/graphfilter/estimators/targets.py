@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from graphfilter.data.edges import check_real
+from graphfilter.data.attributes import check_real
 from graphfilter.estimators.features import given_target, in_one_line
 from graphfilter.tables.labels import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task

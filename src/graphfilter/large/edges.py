@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.edges import Cleaned, check_merge, check_weights, index_type, reduce_repeats
+from graphfilter.data.attributes import check_weights
+from graphfilter.data.edges import check_merge, index_type, reduce_repeats, say_cleaned
 from graphfilter.data.store import (
     StoredArray,
     StoredNames,
@@ -178,14 +179,13 @@ def sort_pairs(
         indptr.append(np.zeros(1, dtype=np.int64))
         indptr.append(np.cumsum(counts))
     n_kept = pairs.n_known - pairs.n_loops - pairs.n_zero
-    cleaned = Cleaned(
+    notes = say_cleaned(
         pairs.n_loops, pairs.n_zero, n_kept, one_way, n_entries, unequal // 2,
-        int(np.count_nonzero(counts == 0)),
+        int(np.count_nonzero(counts == 0)), directed=directed, merge=merge if weighted else None,
     )  # fmt: skip
     arrays = {role: writer.result for role, writer in writers.items()} | {"indptr": indptr.result}
     if merge == "sum" and one_way == n_entries and not unequal:
         arrays["weights"] = _halve(folder, arrays["weights"])
-    notes = cleaned.notes(directed=directed, merge=merge if weighted else None)
     return EdgeFacts(n_entries, arrays, one_way, notes)
 
 
@@ -406,7 +406,7 @@ class _FoundIds:
         self._n_written += 1
         folder = self._folder / str(self._n_written)
         make_folder(folder)
-        names = map_names(folder, write_text(folder, pa.chunked_array(parts)))
+        names = map_names(folder, write_text(folder, parts))
         for merged in self._folders[len(self._lists) :]:
             shutil.rmtree(merged, ignore_errors=True)
         self._folders[len(self._lists) :] = [folder]

@@ -150,7 +150,7 @@ def understand_vertices(
         """Write the ids, and check that every vertex has one of its own."""
         check_rows(len(ids), vertices)
         check_named(ids, vertices)
-        arrays.update(write_text(folder, ids))
+        arrays.update(write_text(folder, getattr(ids, "chunks", [ids])))
         repeated = IdIndex(map_names(folder, arrays)).first_repeated()
         if repeated is not None:
             row, first = repeated

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphfilter.data.edge_attributes import EdgeKinds
+from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import GramMatrix

@@ -83,8 +83,7 @@ def _learn(
     name: str, systems: Mapping[str, System], runs: int, out: Path, *, quiet: bool
 ) -> _Learned:
     """Train the systems on a graph, and draw the filter of SGF."""
-    from graphfilter.data.datasets import load_dataset
-    from graphfilter.data.makers import make_bipartite
+    from graphfilter.data.datasets import load_dataset, make_bipartite
     from graphfilter.report.filter import describe_shape, mean_response
     from graphfilter.report.pictures import draw_filter, save_figure
     from graphfilter.spectral import label_frequency, spectral_density

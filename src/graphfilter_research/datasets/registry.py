@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.datasets import Progress, cache_folder
-from graphfilter.data.edges import align_arcs
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.store import is_store, open_store
@@ -48,14 +47,14 @@ def add_directions(graph: Graph, path: Path) -> Graph:
         pairs = _match_vertices(source, graph, path)[np.stack([links.row, links.col], axis=1)]
     else:
         pairs = readers.read_geom_gcn_edges(path, graph.n_vertices)
-    found = Graph.from_edges(pairs, graph.n_vertices)
+    found = Graph.from_edges(pairs, graph.n_vertices, directed=True)
     if not np.array_equal(found.edges, graph.edges):
         raise DataFileError(
             path,
             f"without directions its {found.n_edges:,} edges must be the {graph.n_edges:,} of "
             f"{graph.name}; they are not. Get both files again.",
         )
-    return replace(graph, arcs=align_arcs(pairs, None, graph.indptr, graph.indices))
+    return replace(graph, arcs=found.arcs)
 
 
 def _match_vertices(source: Graph, target: Graph, path: Path) -> NDArray[np.int64]:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.models import SideBySide
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import get_system

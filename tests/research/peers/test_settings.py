@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from graphfilter.data import describe
-from graphfilter.data.makers import make_csbm
+from graphfilter.data.datasets import make_csbm
 from graphfilter.filters import HorizontalFilter, PageRankFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.systems import SYSTEMS, System, get_system

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.filters import (
     ExactPageRankFilterConfig,
     PowerFilterConfig,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import torch
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter_research.peers.graphsaint import GraphSAINT, GraphSAINTConfig
 from graphfilter_research.peers.pyg import operator_csr
 

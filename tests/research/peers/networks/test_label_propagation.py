@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.data.npz import read_npz
 from graphfilter.splits import Split, stratified
 from graphfilter.util.errors import GraphError

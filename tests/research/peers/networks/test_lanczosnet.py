@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter_research.peers.lanczosnet import LanczosNet, LanczosNetConfig, lanczos
 
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from graphfilter import operators
+from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.data.makers import make_csbm
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import to_tensor
 from graphfilter.systems import get_system
