@@ -127,7 +127,7 @@ for kind, module, name in (("filter class", "strange_filter", "Tilt"),
         gf.SystemClassifier.load(f"{sys.argv[1]}/{kind}")
     except gf.GraphFilterError as error:
         assert f"{module}:{name}" in str(error) and "must be imported" in str(error), error
-        assert "load(folder, model=...)" in str(error), error
+        assert "name it with `model`" in str(error), error
     else:
         raise AssertionError("it was loaded")
     assert module not in sys.modules
@@ -138,7 +138,7 @@ for kind, module, name in (("filter class", "strange_filter", "Tilt"),
     sys.path.remove(sys.argv[2])
 """
     words = [sys.executable, "-c", script, str(tmp_path), str(folder)]
-    ran = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 

@@ -144,8 +144,9 @@ class SetCalibration:
 
     and the set of coverage :math:`1 - \alpha` holds the classes with :math:`\pi > \alpha`. With one
     fold this is split conformal prediction, whose coverage is exact for exchangeable
-    vertices; with several :math:`1 - \alpha` is measured (docs/performance.md), not proven: the proof
-    of :math:`1 - 2\alpha` asks that one model alone scores a vertex, and folds are averaged here.
+    vertices; with several :math:`1 - \alpha` is measured (docs/performance.md), not proven: the
+    proof of :math:`1 - 2\alpha` asks that one model alone scores a vertex, and folds are averaged
+    here.
 
     Of several labels per vertex, the score of a vertex is that of its worst label: a set then
     holds all of them as often as asked for.

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.members import FittedEstimator
 from graphfilter.models import ChannelNetwork, FilterNetwork, Fitted, Network
 from graphfilter.models.layers import Input
 from graphfilter.models.views import VIEWS, fix_view
@@ -38,9 +39,6 @@ from graphfilter.systems import Prepared, System
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import blocks, own_torch_state
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
 # The vertex itself, its neighbours, theirs, one step more, and all that is farther away.
 STEPS = ("own", "1", "2", "3", "farther")
@@ -313,7 +311,7 @@ class Member:
 _OF_THE_VERTEX = ("features", "unit")
 
 
-def members_of(estimator: VertexEstimator, prepared: Prepared) -> list[Member]:
+def members_of(estimator: FittedEstimator, prepared: Prepared) -> list[Member]:
     """Return the networks of an estimator as they predict, with what each sees and counts."""
     views: dict[str, LastColumns] = {}
     return [

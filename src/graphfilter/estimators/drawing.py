@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from graphfilter.estimators.members import FittedEstimator
 from graphfilter.filters import Filter
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView
@@ -23,9 +24,6 @@ from graphfilter.util.pictures import (
     mean_curve,
 )
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
     """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
@@ -38,7 +36,7 @@ def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
 
 
 def filter_view(
-    estimator: VertexEstimator,
+    estimator: FittedEstimator,
     label_frequency: Mapping[Any, float] | None = None,
     *,
     title: str = "",
@@ -71,7 +69,7 @@ def filter_view(
     )
 
 
-def fitted_card(estimator: VertexEstimator) -> str:
+def fitted_card(estimator: FittedEstimator) -> str:
     """Return what a notebook shows of a fitted estimator below its parameters, as HTML."""
     rows = [("fitted on", repr(estimator.graph_))] if hasattr(estimator, "graph_") else []
     if hasattr(estimator, "n_epochs_"):

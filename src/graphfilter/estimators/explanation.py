@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from graphfilter.estimators.contributions import (
     members_of,
     steps_from,
 )
+from graphfilter.estimators.members import FittedEstimator, FittedMember
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION, TargetScale
@@ -30,10 +31,6 @@ from graphfilter.util.errors import (
 )
 from graphfilter.util.machine import own_torch_state
 from graphfilter.util.words import count, listed, number, signed
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.members import FittedMember
-    from graphfilter.estimators.vertex import VertexEstimator
 
 LOG_ODDS = "log-odds"
 STARTS_FROM = "what every vertex starts from"
@@ -201,7 +198,7 @@ def find_vertex(graph: Graph, vertex: Any) -> int:
     raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
 
 
-def class_number(estimator: VertexEstimator, name: Any) -> int:
+def class_number(estimator: FittedEstimator, name: Any) -> int:
     """Return the number of a class, given by its name."""
     names = [str(c) for c in estimator.target_names_]
     if str(name) in names:
@@ -210,7 +207,7 @@ def class_number(estimator: VertexEstimator, name: Any) -> int:
 
 
 def explain_vertices(
-    estimator: VertexEstimator,
+    estimator: FittedEstimator,
     prepared: Prepared,
     outputs: NDArray[np.float64],
     vertices: Sequence[int],

@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from graphfilter.data.attributes import check_real, check_sparse, on_host
+from graphfilter.data.attributes import check_real, check_sparse
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.members import FittedEstimator
+from graphfilter.estimators.targets import detached, in_one_line
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
-from graphfilter.util.errors import GraphError, GraphFilterError
+from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
 _NAME = "X"
 
 
-@contextmanager
-def in_one_line(remedy: str) -> Generator[None]:
-    """Within, raise what scikit-learn and numpy say of X or y in one line, with a remedy.
-
-    Names of columns stay in lines of their own, as scikit-learn's contract has them.
-    """
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        text = str(error)
-        if isinstance(error, GraphFilterError) or "feature names" in text.lower():
-            raise
-        kind = TypeError if isinstance(error, TypeError) else GraphError
-        raise kind(f"{' '.join(text.split())[:500].rstrip('.')}. {remedy}") from None
-
-
 @in_one_line("Give numbers (n, d), or a DataFrame, whose words, dates and gaps are encoded.")
-def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool) -> Any:
+def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool) -> Any:
     """Return checked features: X, or those of the graph. Keeps or compares the features' names.
 
     Of a table with words, dates or gaps ``encoder_`` keeps how they become numbers.
@@ -76,14 +57,14 @@ def take_features(estimator: VertexEstimator, X: Any, held: Any, *, reset: bool)
     )  # fmt: skip
 
 
-def named_features(estimator: VertexEstimator, features: Any) -> dict[str, Any]:
+def named_features(estimator: FittedEstimator, features: Any) -> dict[str, Any]:
     """Return features that an estimator took, and their names, as changes of a graph."""
     names = _feature_names(estimator)
     fit = names is not None and len(names) == features.shape[1]
     return {"features": features, "feature_names": names if fit else None}
 
 
-def _feature_names(estimator: VertexEstimator) -> tuple[str, ...] | None:
+def _feature_names(estimator: FittedEstimator) -> tuple[str, ...] | None:
     """Return what the columns are called that the network sees, where they have names."""
     if estimator.encoder_ is not None:
         return estimator.encoder_.feature_names
@@ -91,7 +72,7 @@ def _feature_names(estimator: VertexEstimator) -> tuple[str, ...] | None:
     return None if known is None else tuple(known.tolist())
 
 
-def _features_of(estimator: VertexEstimator, held: Any, reset: bool) -> Any:
+def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
     """Return the checked features of a Graph."""
     features = held.features if isinstance(held, Graph) else None
     if features is None:
@@ -119,7 +100,7 @@ def _features_of(estimator: VertexEstimator, held: Any, reset: bool) -> Any:
     return checked
 
 
-def _in_order_of_the_fit(estimator: VertexEstimator, X: Any, reset: bool) -> Any:
+def _in_order_of_the_fit(estimator: FittedEstimator, X: Any, reset: bool) -> Any:
     """Return a DataFrame with its columns in the order of the fit, where they are the same ones."""
     known = getattr(estimator, "feature_names_in_", None)
     columns = getattr(X, "columns", None)
@@ -143,7 +124,7 @@ def _other_names(found: list[str], known: list[str]) -> str:
 
 def given_features(X: Any) -> Any:
     """Return X without a gradient; masked cells and numbers beyond any float are refused."""
-    given = _detached(X, "X")
+    given = detached(X, "X")
     check_real(given, "X")
     if not isinstance(given, np.ma.MaskedArray):
         return given
@@ -152,32 +133,6 @@ def given_features(X: Any) -> Any:
             f"X must hold a number in every cell; {n:,} are masked. Fill them in: X.filled(0)."
         )
     return given.data
-
-
-def given_target(y: Any) -> Any:
-    """Return y without a gradient, unknown where it is masked."""
-    y = _detached(y, "y")
-    if not isinstance(y, np.ma.MaskedArray):
-        return y
-    if y.dtype.kind == "f":
-        return y.filled(np.nan)
-    if not np.ma.count_masked(y):
-        return y.data
-    values: np.ndarray = y.data.astype(object)
-    values[np.ma.getmaskarray(y)] = None
-    return values.tolist() if values.ndim == 1 else values
-
-
-def _detached(values: Any, what: str) -> Any:
-    values = on_host(values)
-    is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    if isinstance(values, list | tuple | int) or (isinstance(values, np.ndarray) and is_object):
-        try:
-            with suppress(TypeError, ValueError):
-                np.asarray(values, dtype=np.float64)
-        except OverflowError:
-            raise GraphError(f"{what} must hold numbers that a float can hold.") from None
-    return values
 
 
 def fit_encoder(X: Any) -> TableEncoder | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,20 +19,18 @@ from sklearn.utils import check_array, check_random_state
 from graphfilter.data.attributes import check_sparse, named_pairs, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.features import named_features, take_features
+from graphfilter.estimators.members import FittedEstimator
 from graphfilter.estimators.targets import Target
 from graphfilter.splits import Split, check_vertices
 from graphfilter.training import CLASSIFICATION
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, NoGraphWarning
 from graphfilter.util.words import count
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
 Index = NDArray[np.int64]
 
 
 def take_training(
-    estimator: VertexEstimator, X: Any, y: Any, graph: Any, vertices: Any = None
+    estimator: FittedEstimator, X: Any, y: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Target]:
     """Return the graph with its features, and what is to be learned of every vertex.
 
@@ -67,7 +65,7 @@ def take_training(
 
 
 def take_target(
-    estimator: VertexEstimator, X: Any, graph: Any, vertices: Any = None
+    estimator: FittedEstimator, X: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
@@ -181,7 +179,7 @@ def _read_edges(graph: Any, names: list[Any]) -> Graph:
         ) from None
 
 
-def _join(estimator: VertexEstimator, X: Any, features: Any, graph: Any, held: Any) -> Graph:
+def _join(estimator: FittedEstimator, X: Any, features: Any, graph: Any, held: Any) -> Graph:
     """Return the graph with these features, its vertices in the order of the rows of X."""
     n = features.shape[0]
     # Edges between names say nothing of the order of the rows: X does.
@@ -220,7 +218,7 @@ def check_is_bound(vertices: Any) -> None:
 
 
 def take_bound(
-    estimator: VertexEstimator, X: Any, y: Any, graph: Any, vertices: Any
+    estimator: FittedEstimator, X: Any, y: Any, graph: Any, vertices: Any
 ) -> tuple[Graph, Target]:
     """Return the graph to fit, and what is to be learned of every vertex."""
     bound = estimator.graph
@@ -245,7 +243,7 @@ def take_bound(
 
 
 def take_bound_target(
-    estimator: VertexEstimator, X: Any, vertices: Any
+    estimator: FittedEstimator, X: Any, vertices: Any
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     bound = estimator.graph
@@ -262,7 +260,7 @@ def _holds_features(X: Any) -> bool:
 
 
 def _take_rows(
-    estimator: VertexEstimator, X: Any, y: Any, bound: Graph, vertices: Any
+    estimator: FittedEstimator, X: Any, y: Any, bound: Graph, vertices: Any
 ) -> tuple[Graph, Target]:
     """Return the part of the bound graph whose features X holds, as a step of a pipeline has them.
 
@@ -280,7 +278,7 @@ def _take_rows(
 
 
 def _join_rows(
-    estimator: VertexEstimator, X: Any, bound: Graph, vertices: Any
+    estimator: FittedEstimator, X: Any, bound: Graph, vertices: Any
 ) -> tuple[Graph, Index]:
     """Return the vertices of the fit and those of X as one graph, and the rows of X in it."""
     fitted = estimator.bound_rows_

@@ -7,26 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.calibration import Folded, check_calibrated, sets_at
+from graphfilter.estimators.calibration import Calibration, Folded, check_calibrated, sets_at
+from graphfilter.estimators.recognition import KnownVertices
+from graphfilter.estimators.targets import Target
+from graphfilter.filters import Filter
 from graphfilter.models import Network
-from graphfilter.splits import N_FOLDS, NO_FOLD
+from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.splits import N_FOLDS, NO_FOLD, Split
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.committee import without_own_labels
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
 from graphfilter.systems.pooling import pooling_of
+from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.records import RowsFile
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
 Array = NDArray[np.float64]
 Rows = slice | NDArray[np.int64]
@@ -115,6 +117,51 @@ class FittedMember:
         """Return its outputs for every vertex (n, C), or for some."""
         network = self.network_on(prepared.device)
         return predict_networks(prepared, self.system, [network], rows=only)[0]
+
+
+class FittedEstimator(Protocol):
+    """What the parts of a :class:`~graphfilter.estimators.vertex.VertexEstimator` see of it.
+
+    Names that end in ``_`` are there once it is fitted or loaded.
+    """
+
+    graph: Graph | None
+    n_members: int
+    bound_rows_: NDArray[np.int64] | None
+    encoder_: TableEncoder | None
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    has_edges_: bool
+    task_: Task
+    target_names_: NDArray[Any]
+    target_scales_: tuple[TargetScale, ...]
+    is_column_: bool
+    graph_: Graph
+    split_: Split
+    links_checksum_: str
+    scaler_: FeatureScaler
+    chosen_: dict[str, Any]
+    system_: System
+    fitted_members_: list[FittedMember]
+    members_: list[Network[Any]]
+    filters_: list[Filter]
+    filter_: Filter
+    held_: NDArray[np.int8] | None
+    known_: KnownVertices | None
+    calibration_: Calibration | None
+    n_epochs_: int
+
+    @property
+    def filter_operator(self) -> str: ...
+    def build_system(self, **chosen: Any) -> System: ...
+    def read_target(self, y: Any) -> Target: ...
+    def target_of(self, graph: Graph) -> Target | None: ...
+    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None: ...
+    def set_members(self, members: Sequence[FittedMember]) -> None: ...
+    def settled_parameters(self) -> dict[str, Any]: ...
+    def prepare(self, target: Graph, known: Known | None = None) -> Prepared: ...
+    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
+    def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None: ...
 
 
 def fitted_members(
@@ -234,7 +281,7 @@ class MemberAnswers:
 
     Attributes
     ----------
-    estimator : VertexEstimator
+    estimator : FittedEstimator
     graph : Graph
     members : sequence of FittedMember
     by_member : sequence of (n, C)
@@ -245,7 +292,7 @@ class MemberAnswers:
         The fold that each vertex was held out in, where some were.
     """
 
-    estimator: VertexEstimator
+    estimator: FittedEstimator
     graph: Graph
     members: Sequence[FittedMember]
     by_member: Sequence[Any]
@@ -255,7 +302,7 @@ class MemberAnswers:
     @classmethod
     def of(
         cls,
-        estimator: VertexEstimator,
+        estimator: FittedEstimator,
         prepared: Prepared,
         folder: Path | None = None,
         *,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration
-from graphfilter.estimators.members import KNOWN_SHARES, FittedMember
+from graphfilter.estimators.members import KNOWN_SHARES, FittedEstimator, FittedMember
 from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
@@ -52,10 +52,7 @@ from graphfilter.util.records import (
 )
 from graphfilter.version import __version__
 
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
-
-E = TypeVar("E", bound="VertexEstimator")
+E = TypeVar("E", bound="FittedEstimator")
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -83,7 +80,7 @@ _SCALER_PARTS = {
 
 
 def save_estimator(
-    estimator: VertexEstimator, folder: str | Path, run: dict[str, Any] | None = None
+    estimator: FittedEstimator, folder: str | Path, run: dict[str, Any] | None = None
 ) -> None:
     """Write ``model.safetensors`` and then ``config.json`` to ``folder``.
 
@@ -170,7 +167,7 @@ def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
     return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
-def _plain_parameters(estimator: VertexEstimator) -> dict[str, Any]:
+def _plain_parameters(estimator: FittedEstimator) -> dict[str, Any]:
     """Return the parameters as JSON; the bound graph is left out and random states dropped."""
 
     def plain(value: Any) -> Any:
@@ -214,9 +211,9 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
         return _rebuild(cls, config, tensors, model)
     except NotImportedError as error:
         raise ModelFileError(
-            f"{folder}: {error}, which the model was made of, must be imported before the model is "
-            "loaded; it is not, and loading imports nothing. Import it, or name it: "
-            "load(folder, model=...), or --model package.module:name on the command line."
+            f"{folder}: {error}, which the model was made of, must be imported before it is "
+            "loaded; it is not, and loading imports nothing. Import it, or name it with `model`, as "
+            "package.module:name on the command line."
         ) from None
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,

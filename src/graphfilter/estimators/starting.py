@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.members import FittedEstimator, FittedMember
 from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted
 from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
@@ -20,9 +21,6 @@ from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import count, listed_names
-
-if TYPE_CHECKING:
-    from graphfilter.estimators.vertex import VertexEstimator
 
 _FRESH = "fit without it"
 PARTS = ("train", "val", "test")
@@ -34,7 +32,7 @@ class Earlier:
 
     Attributes
     ----------
-    estimator : VertexEstimator
+    estimator : FittedEstimator
         Fitted, or loaded.
     ids : sequence or None
         Of the vertices that it was fitted on, compared as text; None where they are not known.
@@ -44,33 +42,32 @@ class Earlier:
         The folder it was saved in, and the checksum of its model; empty where it was not.
     """
 
-    estimator: VertexEstimator
+    estimator: FittedEstimator
     ids: Sequence[Any] | None = None
     parts: NDArray[np.str_] | None = None
     name: str = ""
     checksum: str = ""
 
     @classmethod
-    def of(cls, given: Any) -> Self | None:
+    def of(cls, start_from: Any) -> Self | None:
         """Return the earlier fit that ``start_from`` names."""
-        from graphfilter.estimators.vertex import VertexEstimator
-
-        if given is None or isinstance(given, cls):
-            return given
-        if not isinstance(given, VertexEstimator):
+        if start_from is None or isinstance(start_from, cls):
+            return start_from
+        if not (isinstance(start_from, BaseEstimator) and hasattr(start_from, "build_system")):
             raise ConfigError(
-                f"`start_from` must be a fitted estimator; got {type(given).__name__}. Load a "
+                f"`start_from` must be a fitted estimator; got {type(start_from).__name__}. Load a "
                 "saved one with its load()."
             )
-        check_is_fitted(given)
-        graph: Graph | None = getattr(given, "graph_", None)
+        check_is_fitted(start_from)
+        estimator: Any = start_from
+        graph: Graph | None = getattr(estimator, "graph_", None)
         if graph is None:
-            return cls(given)
-        return cls(given, ids_of(graph), given.split_.part_of(graph.n_vertices))
+            return cls(estimator)
+        return cls(estimator, ids_of(graph), estimator.split_.part_of(graph.n_vertices))
 
     def check(
         self,
-        estimator: VertexEstimator,
+        estimator: FittedEstimator,
         system: System,
         target: Target,
         n_features: int,

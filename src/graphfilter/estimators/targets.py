@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +12,28 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from graphfilter.data.attributes import check_real
-from graphfilter.estimators.features import given_target, in_one_line
+from graphfilter.data.attributes import check_real, on_host
 from graphfilter.tables.labels import LARGEST_TARGET, encode_labels
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION, TargetScale, Task
-from graphfilter.util.errors import GraphError
+from graphfilter.util.errors import GraphError, GraphFilterError
 
 Index = NDArray[np.int64]
+
+
+@contextmanager
+def in_one_line(remedy: str) -> Generator[None]:
+    """Within, raise what scikit-learn and numpy say of X or y in one line, with a remedy.
+
+    Names of columns stay in lines of their own, as scikit-learn's contract has them.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        if isinstance(error, GraphFilterError) or "feature names" in text.lower():
+            raise
+        kind = TypeError if isinstance(error, TypeError) else GraphError
+        raise kind(f"{' '.join(text.split())[:500].rstrip('.')}. {remedy}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,3 +199,29 @@ def _names(y: Any, values: NDArray[np.float64]) -> NDArray[Any]:
     if columns is None or callable(columns):
         return np.arange(values.shape[1])
     return np.array([str(name) for name in columns], dtype=object)
+
+
+def given_target(y: Any) -> Any:
+    """Return y without a gradient, unknown where it is masked."""
+    y = detached(y, "y")
+    if not isinstance(y, np.ma.MaskedArray):
+        return y
+    if y.dtype.kind == "f":
+        return y.filled(np.nan)
+    if not np.ma.count_masked(y):
+        return y.data
+    values: np.ndarray = y.data.astype(object)
+    values[np.ma.getmaskarray(y)] = None
+    return values.tolist() if values.ndim == 1 else values
+
+
+def detached(values: Any, what: str) -> Any:
+    values = on_host(values)
+    is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    if isinstance(values, list | tuple | int) or (isinstance(values, np.ndarray) and is_object):
+        try:
+            with suppress(TypeError, ValueError):
+                np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            raise GraphError(f"{what} must hold numbers that a float can hold.") from None
+    return values

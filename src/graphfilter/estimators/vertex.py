@@ -103,6 +103,7 @@ class VertexEstimator(BaseEstimator):
     verbose: bool = False
 
     n_members: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
     # Which vertices of a bound graph were fitted, where X held their features.
     bound_rows_: NDArray[np.int64] | None = field(init=False, default=None)
     # How a table with words, dates or gaps becomes features, where X was one.
