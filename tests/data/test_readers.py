@@ -307,7 +307,10 @@ def test_matrix_market_equals_scipy(tmp_path, symmetry, field):
         ("%%MatrixMarket matrix coordinate complex general\n", "line 1: must be"),
         ("%%MatrixMarket matrix coordinate real general\n2 3 0\n", "line 2: must be square"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", "line 3: must lie"),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n", "line 3: must be a num"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n",
+            "line 3: the weight must be a num",
+        ),
         ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", "2 entries; got 1"),
         ("%%MatrixMarket matrix coordinate real general\n% 1 1 1\n", "3 whole numbers"),
     ],

@@ -1,29 +1,16 @@
-"""Writing a graph as two CSV tables, one of edges and one of vertices.
+"""Graphs in files of common formats: read by suffix, and written as two tables.
 
-Edge lists: lines of two vertices and perhaps a weight.
-
-Matrix Market: sparse matrices as text.
-
-Read here and not by ``scipy.io.mmread``, which (scipy 1.17) ends the whole process on some damaged
-files instead of raising.
-
-GraphML and GML, parsed by networkx.
-
-The file formats of graphs, by suffix: the one place to register a new one.
-
-A reader takes the path of a graph in one file; each format has its own file in this folder.
+The suffix says which reader a file has; :data:`GRAPHS` is the one place to register a new one.
 """
 
 from __future__ import annotations
 
 import io
-import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,38 +60,18 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     ...     [path.name for path in gf.data.write_tables(g, folder)]
     ['edges.csv', 'vertices.csv']
     """
-    folder = Path(folder)
-    ids = _ids(graph)
-    writers = {"edges.csv": _write_edges, "vertices.csv": _write_vertices}
-    paths = [folder / name for name in writers]
-    make_folder(folder)
-    with ExitStack() as stack:
-        for path, write in zip(paths, writers.values(), strict=True):
-            write(graph, ids, stack.enter_context(atomic_file(path)))
-    return paths[0], paths[1]
-
-
-def _ids(graph: Graph) -> pa.Array:
-    """Return the vertex names as strings, or the vertex numbers; they must differ."""
     import pyarrow as pa
+    from pyarrow import csv
 
+    folder = Path(folder)
     names = range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
-    try:
-        ids = pa.array([str(name) for name in names], type=pa.string())
-    except UnicodeEncodeError as error:
-        raise GraphError(f"a vertex name must be valid text; got {error.object!r}.") from None
+    check_text(names, "a vertex name")
+    ids = pa.array([str(name) for name in names], type=pa.string())
     if len(ids.unique()) < len(ids) or "" in ids.unique().to_pylist():
         raise GraphError(
             "vertex names must differ as text, and none may be empty, to be written to a table. "
             "Rename them with graph.replace(vertex_names=...)."
         )
-    return ids
-
-
-def _write_edges(graph: Graph, ids: pa.Array, path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
     edges, weights = graph.edges, graph.edge_weights
     if graph.directed:
         links = graph.out_links().tocoo()
@@ -113,7 +80,12 @@ def _write_edges(graph: Graph, ids: pa.Array, path: Path) -> None:
     columns = {"source": ids.take(pa.array(edges[:, 0])), "target": ids.take(pa.array(edges[:, 1]))}
     if weights is not None:
         columns["weight"] = pa.array(weights)
-    csv.write_csv(pa.table(columns), path)
+    paths = folder / "edges.csv", folder / "vertices.csv"
+    make_folder(folder)
+    with atomic_file(paths[0]) as of_edges, atomic_file(paths[1]) as of_vertices:
+        csv.write_csv(pa.table(columns), of_edges)
+        _write_vertices(graph, ids, of_vertices)
+    return paths
 
 
 def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
@@ -127,7 +99,11 @@ def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
         fixed["label"] = pa.array(names[graph.labels], type=pa.string())
     if graph.splits:
         fixed["split"] = pa.array(graph.splits[0].part_of(graph.n_vertices), type=pa.string())
-    names = [*fixed, *_feature_columns(graph)]
+    names = list(fixed)
+    # All differ, and none reads as something else.
+    for i, name in enumerate(graph.feature_names or [f"f{i}" for i in range(graph.n_features)]):
+        column = f"feature_{name}" if name.strip().lower() in _RESERVED else name
+        names.append(column if column not in names[len(fixed) :] else f"{column}_{i}")
     n_rows = max(1, _CELLS_AT_ONCE // len(names))
     kinds = [pa.string()] * len(fixed) + [pa.float32()] * graph.n_features
     schema = pa.schema(list(zip(names, kinds, strict=True)))
@@ -141,17 +117,27 @@ def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def _feature_columns(graph: Graph) -> list[str]:
-    """Name the feature columns so that all differ and none reads as something else."""
-    given = graph.feature_names or [f"f{i}" for i in range(graph.n_features)]
-    names: list[str] = []
-    taken: set[str] = set()
-    for i, name in enumerate(given):
-        column = f"feature_{name}" if name.strip().lower() in _RESERVED else name
-        column = column if column not in taken else f"{column}_{i}"
-        names.append(column)
-        taken.add(column)
-    return names
+def _entries(
+    path: AnyPath, lines: Iterable[tuple[int, list[str]]], n_fields: int, remedy: str
+) -> Iterator[tuple[int, list[str], float | None]]:
+    """Yield the line, the two ends and the weight, if any, of each entry.
+
+    All have as many fields: 2 or 3 as the first has, where ``n_fields`` is 0.
+    """
+    for i, fields in lines:
+        n_fields = n_fields or len(fields)
+        if len(fields) != n_fields or n_fields not in (2, 3):
+            expected = n_fields if n_fields in (2, 3) else "2 or 3"
+            problem = f"must have {expected} fields; got {len(fields)}. {remedy}"
+            raise DataFileError(path, problem, line=i)
+        weight = None
+        if n_fields == 3:
+            try:
+                weight = float(fields[2])
+            except ValueError:
+                problem = f"the weight must be a number; got {fields[2][:40]!r}. {remedy}"
+                raise DataFileError(path, problem, line=i) from None
+        yield i, fields[:2], weight
 
 
 def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
@@ -162,48 +148,27 @@ def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
     0..n-1 keeps its numbers) and kept in ``vertex_names``.
     """
     remedy = "Write two vertices per line, and perhaps a weight."
-    ends: list[str] = []
-    weights: list[float] = []
-    n_fields = 0
     with reading(path, remedy, (UnicodeDecodeError,)):
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    for i, line in enumerate(lines, start=1):
-        fields = line.replace(",", " ").replace(";", " ").split()
-        if not fields or fields[0][0] in "#%":
-            continue
-        n_fields = n_fields or len(fields)
-        if len(fields) != n_fields or n_fields not in (2, 3):
-            expected = n_fields if n_fields in (2, 3) else "2 or 3"
-            problem = f"must have {expected} fields; got {len(fields)}. {remedy}"
-            raise DataFileError(path, problem, line=i)
-        ends += fields[:2]
-        if n_fields == 3:
-            try:
-                weights.append(float(fields[2]))
-            except ValueError:
-                problem = f"the weight must be a number; got {fields[2][:40]!r}. {remedy}"
-                raise DataFileError(path, problem, line=i) from None
-    if not ends:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    lines = enumerate(text.replace(",", " ").replace(";", " ").splitlines(), start=1)
+    rows = ((i, line.split()) for i, line in lines)
+    filled = ((i, fields) for i, fields in rows if fields and fields[0][0] not in "#%")
+    entries = list(_entries(path, filled, 0, remedy))
+    if not entries:
         raise DataFileError(path, f"must hold at least one edge; it holds none. {remedy}")
+    ends = [end for _, pair, _ in entries for end in pair]
+    whole = all(end.isascii() and end.isdigit() and len(end) < 19 for end in ends)
+    names, number = np.unique(np.array(ends, np.int64 if whole else object), return_inverse=True)
+    weights = [weight for _, _, weight in entries if weight is not None]
     with reading(path, remedy):
-        names, number = _number_vertices(ends)
-        pairs = number.reshape(-1, 2)
         return Graph.from_edges(
-            pairs,
+            number.reshape(-1, 2),
             len(names),
             weights=weights or None,
-            vertex_names=names,
+            vertex_names=names.tolist(),
             name=Path(path).stem,
             directed=directed,
         )
-
-
-def _number_vertices(ends: list[str]) -> tuple[list[Any], np.ndarray]:
-    if all(end.isascii() and end.isdigit() and len(end) < 19 for end in ends):
-        names, number = np.unique(np.array(ends, dtype=np.int64), return_inverse=True)
-    else:
-        names, number = np.unique(np.array(ends, dtype=object), return_inverse=True)
-    return names.tolist(), number
 
 
 REMEDY = "Write it again as a sparse matrix, for example with scipy.io.mmwrite."
@@ -214,28 +179,35 @@ SYMMETRIES = ("general", "symmetric")
 def read_matrix_market(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read a square sparse matrix in Matrix Market form; its values are the weights.
 
-    A matrix whose values are all 1, or that has none (*pattern*), gives an unweighted graph.
+    A matrix whose values are all 1, or that has none (*pattern*), gives an unweighted graph. Not
+    read by ``scipy.io.mmread``, which (scipy 1.17) ends the whole process on some damaged files
+    instead of raising.
     """
     with reading(path, REMEDY, (UnicodeDecodeError,)):
         lines = Path(path).read_text(encoding="utf-8").splitlines()
-    n_fields = _read_header(path, lines[0] if lines else "", directed)
-    rows = _rows(lines)
+    first = lines[0] if lines else ""
+    words = first.lower().split()
+    good = len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"]
+    if not good or words[3] not in FIELDS or words[4] not in SYMMETRIES:
+        expected = "'%%MatrixMarket matrix coordinate', a real type and 'general' or 'symmetric'"
+        raise DataFileError(path, f"must be {expected}; got {first[:80]!r}. {REMEDY}", line=1)
+    if directed and words[4] == "symmetric":
+        problem = "must be 'general' to have directions; got 'symmetric'. Leave out `directed`."
+        raise DataFileError(path, problem, line=1)
+    split = ((i, line.split()) for i, line in enumerate(lines[1:], start=2))
+    rows = ((i, fields) for i, fields in split if fields and not fields[0].startswith("%"))
     i, size = next(rows, (len(lines), []))
     n_rows, n_columns, n_entries = _numbers(path, i, size, 3)
     if n_rows != n_columns:
         raise DataFileError(path, f"must be square; got {n_rows} x {n_columns}. {REMEDY}", line=i)
     Budget(path).spend(VERTEX_BYTES * n_rows, f"line {i} names {n_rows:,} vertices")
     pairs, weights = [], []
-    for i, words in rows:
-        if len(words) != n_fields:
-            problem = f"must have {n_fields} fields; got {len(words)}. {REMEDY}"
-            raise DataFileError(path, problem, line=i)
-        pair = _numbers(path, i, words[:2], 2)
+    for i, ends, weight in _entries(path, rows, FIELDS[words[3]], REMEDY):
+        pair = _numbers(path, i, ends, 2)
         if not all(1 <= end <= n_rows for end in pair):
             raise DataFileError(path, f"must lie in 1..{n_rows}; got {pair}. {REMEDY}", line=i)
         pairs.append(pair)
-        if n_fields == 3:
-            weights.append(_weight(path, i, words[2]))
+        weights.append(1.0 if weight is None else weight)
     if len(pairs) != n_entries:
         problem = f"must have {n_entries} entries; got {len(pairs)}. {REMEDY}"
         raise DataFileError(path, problem)
@@ -249,42 +221,12 @@ def read_matrix_market(path: AnyPath, *, directed: bool = False) -> Graph:
         )
 
 
-def _read_header(path: AnyPath, line: str, directed: bool) -> int:
-    """Check the first line; return the number of fields per entry."""
-    words = line.lower().split()
-    good = len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"]
-    if not good or words[3] not in FIELDS or words[4] not in SYMMETRIES:
-        expected = "'%%MatrixMarket matrix coordinate', a real type and 'general' or 'symmetric'"
-        raise DataFileError(path, f"must be {expected}; got {line[:80]!r}. {REMEDY}", line=1)
-    if directed and words[4] == "symmetric":
-        problem = "must be 'general' to have directions; got 'symmetric'. Leave out `directed`."
-        raise DataFileError(path, problem, line=1)
-    return FIELDS[words[3]]
-
-
-def _rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    for i, line in enumerate(lines[1:], start=2):
-        words = line.split()
-        if words and not words[0].startswith("%"):
-            yield i, words
-
-
 def _numbers(path: AnyPath, line: int, words: list[str], n: int) -> list[int]:
     good = all(word.isascii() and word.isdigit() and len(word) < 10 for word in words)
     if len(words) != n or not good:
         problem = f"must be {n} whole numbers; got {' '.join(words)[:80]!r}. {REMEDY}"
         raise DataFileError(path, problem, line=line)
     return [int(word) for word in words]
-
-
-def _weight(path: AnyPath, line: int, word: str) -> float:
-    try:
-        weight = float(word)
-    except ValueError:
-        weight = math.nan
-    if not math.isfinite(weight):
-        raise DataFileError(path, f"must be a number; got {word[:40]!r}. {REMEDY}", line=line)
-    return weight
 
 
 def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:
@@ -311,51 +253,37 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
     with reading(path, remedy, (*PARSE_ERRORS, nx.NetworkXException)):
         data = Path(path).read_bytes()
         if suffix == ".graphml":
-            _refuse_entities(data, path)
+            # Without zero bytes it is not UTF-16, so the markup is ASCII and cannot hide.
+            if b"\0" in data:
+                raise DataFileError(path, "must be UTF-8 text. Convert it first.")
+            if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+                problem = "must not have a document type or entities (<!DOCTYPE, <!ENTITY)"
+                raise DataFileError(path, f"{problem}. Remove them: GraphML needs neither.")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             if suffix == ".graphml":
                 graph = nx.read_graphml(io.BytesIO(data))
             else:
                 graph = nx.read_gml(io.BytesIO(data), label="id")
-        features, names, left_out = _numeric_attributes(graph, label)
-        has_labels = any(label in attributes for _, attributes in graph.nodes(data=True))
-        texts = [v for _, a in graph.nodes(data=True) for v in (*a, a.get(label))]
-        check_text([*graph.nodes, *texts], "a name")
+        table = [attributes for _, attributes in graph.nodes(data=True)]
+        check_text([*graph.nodes, *(v for row in table for v in (*row, row.get(label)))], "a name")
+        keys = [key for key in dict.fromkeys(k for row in table for k in row) if key != label]
+        numeric = [k for k in keys if all(isinstance(row.get(k), int | float) for row in table)]
         result = Graph.from_networkx(
             graph,
-            labels=label if has_labels else None,
-            features=features,
-            feature_names=names,
+            labels=label if any(label in row for row in table) else None,
+            features=[[row[key] for key in numeric] for row in table] if numeric else None,
+            feature_names=list(map(str, numeric)) if numeric else None,
             name=Path(path).stem,
             directed=directed,
         )
     notes = [f"networkx: {warning.message}" for warning in caught]
-    notes += [f"Vertex attribute {key!r} left out: not a number everywhere." for key in left_out]
+    notes += [
+        f"Vertex attribute {str(key)!r} left out: not a number everywhere."
+        for key in keys
+        if key not in numeric
+    ]
     return result.replace(notes=(*result.notes, *notes))
-
-
-def _refuse_entities(data: bytes, path: AnyPath) -> None:
-    # Without zero bytes it is not UTF-16, so the markup is ASCII and cannot hide.
-    if b"\0" in data:
-        raise DataFileError(path, "must be UTF-8 text. Convert it first.")
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        problem = "must not have a document type or entities (<!DOCTYPE, <!ENTITY)"
-        raise DataFileError(path, f"{problem}. Remove them: GraphML needs neither.")
-
-
-def _numeric_attributes(graph: Any, label: str) -> tuple[Any, list[str] | None, list[str]]:
-    table = [attributes for _, attributes in graph.nodes(data=True)]
-    keys = [key for key in dict.fromkeys(k for row in table for k in row) if key != label]
-    numeric = [key for key in keys if all(isinstance(row.get(key), int | float) for row in table)]
-    left_out = [str(key) for key in keys if key not in numeric]
-    if not numeric:
-        return None, None, left_out
-    try:
-        features = np.array([[row[key] for key in numeric] for row in table], dtype=np.float32)
-    except OverflowError:
-        raise GraphError("vertex attributes must be numbers of ordinary size.") from None
-    return features, list(map(str, numeric)), left_out
 
 
 GRAPHS: dict[str, Callable[..., Graph]] = {

@@ -1,4 +1,4 @@
-"""What follows from the structure of a graph: checksums, reach, sentences, the card of a notebook."""
+"""What follows from the structure of a graph: checksums, reach, sentences, a notebook's card."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.util.pictures import bar, card
+from graphfilter.util.pictures import card
 from graphfilter.util.words import count
 
 if TYPE_CHECKING:
@@ -144,9 +144,8 @@ def graph_card(graph: Graph) -> str:
         known = graph.labels[graph.labels >= 0]
         counts = np.bincount(known, minlength=graph.n_classes)
         rows.append(("labelled", f"{len(known):,} vertices, {graph.n_classes} classes"))
-        largest = max(int(counts.max(initial=0)), 1)
         for name, n in list(zip(graph.classes.tolist(), counts.tolist(), strict=True))[:_MOST]:
-            rows.append((str(name), bar(n / largest, f"{n:,}")))
+            rows.append((str(name), f"{n:,}"))
         if graph.n_classes > _MOST:
             rows.append(("…", f"and {graph.n_classes - _MOST} more classes"))
     shown = " ".join(graph.notes[:_MOST])

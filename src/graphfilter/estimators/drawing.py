@@ -8,21 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from graphfilter.estimators.members import FittedEstimator
 from graphfilter.filters import Filter
 from graphfilter.spectral.diagnosis import known_frequency
-from graphfilter.spectral.plot import FilterView
+from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.training import FitResult
 from graphfilter.util.errors import GraphFilterError
-from graphfilter.util.pictures import (
-    FREQUENCY_GRID,
-    Line,
-    card,
-    eigenvalue_of,
-    line_chart,
-    mean_curve,
-)
+from graphfilter.util.pictures import card
 
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
@@ -80,21 +74,6 @@ def fitted_card(estimator: FittedEstimator) -> str:
         rows.append(("members", ", ".join(used)))
     if not estimator.filters_:
         return card("Fitted", rows)
-    view = filter_view(estimator)
-    lam = eigenvalue_of(FREQUENCY_GRID, view.operator)
-    mean = mean_curve(np.array([f.response(lam) for f in view.learned]))
-    lines = [Line(FREQUENCY_GRID.tolist(), mean.tolist())]
-    if view.start is not None:
-        start = view.start.response(lam)
-        lines.insert(0, Line(FREQUENCY_GRID.tolist(), start.tolist(), dashed=True))
-    picture = line_chart(
-        lines,
-        x_range=(0.0, 2.0),
-        title="response of the learned filter over graph frequency",
-        ends=("0: neighbours agree", "2: they disagree"),
-        marks=[value for value in view.label_frequency.values() if np.isfinite(value)],
-    )
-    shown = "Response of the learned filter over graph frequency"
-    shown += "; dashed: before training" if view.start is not None else ""
-    shown += "; dotted: the classes' label frequencies" if view.label_frequency else ""
-    return card("Fitted", rows, picture, note=f"{shown}.")
+    figure = Figure(figsize=(4.4, 2.4), layout="constrained")
+    plot_view(filter_view(estimator), figure.subplots())
+    return card("Fitted", rows, figure, "Response of the learned filter over graph frequency.")
