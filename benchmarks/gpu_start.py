@@ -33,9 +33,8 @@ IMPORTED = time.perf_counter()
 
 from graphfilter.operators.kernels import choice
 from graphfilter.systems import (
-    committee as committee_member,
+    committee,
     outcome as committee_outcome,
-    rounds as committee_training,
 )
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
@@ -88,8 +87,8 @@ class Phases:
     def __init__(self) -> None:
         self.rows: list[Record] = []
         self._began = time.perf_counter()
-        member: Any = committee_member.Member
-        training: Any = committee_training._Training  # pyright: ignore[reportPrivateUsage]
+        member: Any = committee.Member
+        training: Any = committee._Training  # pyright: ignore[reportPrivateUsage]
         self._watch(choice, "_runs_a_kernel", lambda *_: "first kernel")
         self._watch(member, "__init__", lambda own, asked, *_: f"{asked.system.name}: prepared")
         self._watch(member, "advance", lambda own, end, *_: f"{own.system.name}: to epoch {end}")
@@ -97,7 +96,7 @@ class Phases:
         self._watch(training, "advance", lambda own, end: f"all: to epoch {end}")
         self._watch(training, "judge", lambda own, epoch: f"all: judged at {epoch}")
         self._watch(training, "end", lambda own: "all: answers")
-        self._watch(committee_training, "weigh_parts", lambda *_: "weighed")
+        self._watch(committee, "weigh_parts", lambda *_: "weighed")
         self._watch(
             committee_outcome, "outputs_for_new", lambda *given: f"{given[3]:.0%} of vertices known"
         )

@@ -28,15 +28,12 @@ from graphfilter.systems import (
     committee,
     get_system,
     outcome as committee_outcome,
-    outcome as prior,
-    rounds as committee_training,
     train_system,
 )
-from graphfilter.systems.committee import Committee, repeated_seed
+from graphfilter.systems.committee import DIVERGED, Committee, repeated_seed
 from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
-from graphfilter.systems.rounds import DIVERGED
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import thread_limit
@@ -235,7 +232,7 @@ def test_failed_fit_keeps_the_checkpoints_of_members_that_ended(tmp_path: Path) 
 @pytest.fixture
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads to compute on, whatever this machine has."""
-    monkeypatch.setattr(committee_training, "thread_limit", lambda: 2)
+    monkeypatch.setattr(committee, "thread_limit", lambda: 2)
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -280,7 +277,7 @@ def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both = train(short())
-    monkeypatch.setattr(committee_training, "MOST_BESIDE", 0)
+    monkeypatch.setattr(committee, "MOST_BESIDE", 0)
     in_turn = train(short())
     np.testing.assert_array_equal(both.probabilities, in_turn.probabilities)
     np.testing.assert_array_equal(both.pool.weights, in_turn.pool.weights)
@@ -667,10 +664,10 @@ def test_prior_is_sure_by_twice_the_probability_less_one(
     """Where the frequency is as probably high as low nothing is believed; where it is low, all."""
 
     class Estimate:
-        mean = prior.LOW - 2 * n_sure
+        mean = committee_outcome.LOW - 2 * n_sure
         mean_low, mean_high = mean - 1, mean + 1
 
-    monkeypatch.setattr(prior, "estimate_label_frequency", lambda *_: Estimate)
+    monkeypatch.setattr(committee_outcome, "estimate_label_frequency", lambda *_: Estimate)
     systems = list(COMMITTEE.members_for(GRAPH, 40))
     smooth = np.array([system.name == "smooth" for system in systems])
     wanted = np.where(smooth, 1 + len(smooth) * belief, 1.0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfilter.systems.rounds import MOST_JUDGES, CrossFit, superfluous
+from graphfilter.systems.pooling import MOST_JUDGES, CrossFit, superfluous
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 3, size=300)

@@ -14,9 +14,15 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import TreesConfig
 from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
 from graphfilter.systems import Prepared, committee, get_system, predict_networks, train_system
-from graphfilter.systems.committee import Committee, Part, without_own_labels
+from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
-from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
+from graphfilter.systems.outcome import (
+    LEAST,
+    CommitteeOutcome,
+    Part,
+    prior_weights,
+    without_own_labels,
+)
 from graphfilter.systems.pooling import fit_pool, log_probabilities, together
 from graphfilter.training import MULTILABEL, REGRESSION, Callback, Progress, Task
 

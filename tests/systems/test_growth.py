@@ -11,10 +11,10 @@ from graphfilter.models import ToldConfig
 from graphfilter.models.views import Known
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, System, get_system, predict_networks, train_system
-from graphfilter.systems.committee import Part
 from graphfilter.systems.outcome import (
     SHARES,
     CommitteeOutcome,
+    Part,
     outputs_elsewhere,
     outputs_for_new,
     parts_taken_out,

@@ -26,7 +26,8 @@ from graphfilter.runs.decision import DEFAULT, DecisionRule, plan_decision, sett
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
 from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
-from graphfilter.systems.committee import repeated_seed, without_own_labels
+from graphfilter.systems.committee import repeated_seed
+from graphfilter.systems.outcome import without_own_labels
 from graphfilter.systems.pooling import pooling_of
 from graphfilter.training import Callback, Task
 from graphfilter.training.callbacks import SILENT

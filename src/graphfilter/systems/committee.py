@@ -1,31 +1,63 @@
-"""Committee: systems that each see the graph in another way, and which of them are trained.
+"""The committee: systems that each see a graph in another way, and answer together.
 
-What one member of a committee ended with.
+How its members are chosen (:class:`Committee`), trained and judged (:func:`train_committee`); the
+weights that they end with are those of :func:`~graphfilter.systems.outcome.weigh_parts`.
 
-One member of a committee while it is trained: rounds of its networks, from several seeds.
+Cheap members are fitted first, then networks in rounds. After each round those that add nothing to
+what the others say of validation vertices are stopped. Validation vertices alone decide, never the
+clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.structure import is_wide
-from graphfilter.models import Fitted, ForestConfig, MixedConfig, NormedConfig
+from graphfilter.models import ForestConfig, MixedConfig, NormedConfig
 from graphfilter.models.views import AVERAGES, COMPRESSED_AVERAGES, MOST_AVERAGED
-from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Folding, Split
-from graphfilter.systems.networks import NetworkTraining, Outcome, Request, Start, fit_at_once
-from graphfilter.systems.pooling import pooling_of
+from graphfilter.splits import EARLIER, N_FOLDS, Folding, Split
+from graphfilter.systems.networks import (
+    Outcome,
+    Request,
+    Start,
+    begin_networks,
+    outcomes_of,
+    train_networks,
+)
+from graphfilter.systems.outcome import (
+    CommitteeOutcome,
+    Part,
+    prior_weights,
+    weigh_parts,
+    without_own_labels,
+)
+from graphfilter.systems.pooling import (
+    MOST_JUDGES,
+    Array,
+    CrossFit,
+    drawn,
+    fit_pool,
+    log_probabilities,
+    pooling_of,
+    superfluous,
+)
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import Task, TrainConfig
-from graphfilter.training.run import SUPERFLUOUS
-from graphfilter.util.errors import check_name
+from graphfilter.training import REGRESSION, Callback, Progress, Run, Task, TrainConfig
+from graphfilter.training.run import ASKED, SUPERFLUOUS
+from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
+from graphfilter.util.machine import own_torch_state, share_of_threads, thread_limit
 
 # Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
 DECAY = 0.5
@@ -201,14 +233,6 @@ def _adapted(member: System, graph: Graph) -> System:
     return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
 
 
-def in_turn(present: Sequence[System]) -> list[System]:
-    """Return members as they are trained: the cheap ones, without epochs, first.
-
-    An answer is there early, and says what the others must add to.
-    """
-    return sorted(present, key=lambda system: not system.is_fitted)
-
-
 def repeated_seed(seed: int, repeat: int) -> int:
     """Return the seed of a repetition; the first has the seed itself."""
     return seed if repeat == 0 else int(np.random.SeedSequence((seed, repeat)).generate_state(1)[0])
@@ -221,134 +245,357 @@ def repeats(system: System, graph: Graph, least: int = 1) -> int:
     return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What a member of a committee ended with: its runs from several seeds, which count the same.
-
-    ``probabilities`` (n, n_classes) are those of all runs together. Where each run held a fold out
-    (:class:`~graphfilter.splits.Folding`), those for a vertex in ``held`` (n,) are of the run that
-    has not seen its label, in every run's own probabilities too.
-    """
-
-    system: System
-    runs: tuple[Outcome, ...]
-    probabilities: NDArray[np.float64]
-    held: NDArray[np.int8] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        system: System,
-        runs: Sequence[Outcome],
-        task: Task,
-        held: NDArray[np.int8] | None = None,
-    ) -> Part | None:
-        """Join the runs of a member that learned something; None where none did.
-
-        Of those with folds all must have learned: each answers for vertices of its own.
-        """
-        learned = [run for run in runs if _has_learned(run)]
-        if not learned or (held is not None and len(learned) < len(runs)):
-            return None
-        outputs = without_own_labels([run.probabilities for run in learned], held)
-        learned = [replace(run, probabilities=o) for run, o in zip(learned, outputs, strict=True)]
-        return cls(system, tuple(learned), pooling_of(task).together(outputs), held)
-
-    def together(
-        self, answers: Sequence[NDArray[np.float64]], rows: NDArray[np.int64], task: Task
-    ) -> NDArray[np.float64]:
-        """Return the combined answers (m, C) of its runs for some vertices, (m, C) each."""
-        held = None if self.held is None else self.held[rows]
-        return pooling_of(task).together(without_own_labels(answers, held))
-
-    def learned_from(self, run: int, train: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the vertices whose labels a run has seen: those of its split, or its folds."""
-        if self.held is None:
-            return train
-        return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
-
-    @property
-    def remark(self) -> str:
-        """What a model did to its columns to be fitted, or why it was stopped; empty otherwise."""
-        network = self.runs[0].network
-        return network.remark if isinstance(network, Fitted) else self.superfluous
-
-    @property
-    def superfluous(self) -> str:
-        """Why its training was ended before it would have ended by itself; empty where not."""
-        if not any(run.result.stopped == SUPERFLUOUS for run in self.runs):
-            return ""
-        return f"did not improve the committee after {max(r.n_epochs for r in self.runs)} epochs"
-
-    @property
-    def seconds(self) -> float:
-        return sum(run.seconds for run in self.runs)
-
-    @property
-    def n_epochs(self) -> int:
-        return sum(run.n_epochs for run in self.runs)
-
-
-def without_own_labels(
-    answers: Sequence[NDArray[np.float64]], held: NDArray[np.int8] | None
-) -> list[NDArray[np.float64]]:
-    """Return answers of runs that each held a fold out, (n, C) each, with theirs for that fold.
-
-    What all say of a vertex in a fold is then what one says that has not seen its label.
-    """
-    if held is None:
-        return list(answers)
-    rows = np.flatnonzero(held != NO_FOLD)
-    own = np.stack(answers)[held[rows], rows]
-    made = [outputs.copy() for outputs in answers]
-    for outputs in made:
-        outputs[rows] = own
-    return made
-
-
-def _has_learned(run: Outcome) -> bool:
-    lost = run.result.stopped == "diverged" and run.result.best_epoch == 0
-    return not lost and bool(np.isfinite(run.probabilities).all())
-
-
 # Where seeds train one after another, the second gives most of what they all would.
 MOST_IN_TURN = 2
 # Epochs after which a member is judged though it has learned nothing yet.
 LATEST = 240
+# The share of the validation loss that a member must remove to be trained further.
+WORTH = 0.003
+# Vertices up to which a CPU has cores to spare beside the networks.
+MOST_BESIDE = 4096
+# That a network trains, on the whole: for guesses of the time that is left.
+USUAL_EPOCHS = 100
+DIVERGED = "training diverged before anything was learned"
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """Where a member stands on one split after a round.
+def train_committee(request: Request) -> list[CommitteeOutcome]:
+    """Train the members on every split, and weigh them on its validation vertices.
 
-    Attributes
-    ----------
-    outputs : array (n_val, n_classes)
-        Its outputs for the validation vertices.
-    epoch : int
-        Epochs of its longest run; 0 of a model without epochs.
-    open : bool
-        Whether it would train on, or was stopped because it adds nothing.
-    fair : bool
-        Whether it can be judged: it has been clearly better than chance for half of its epochs, or
-        had ``LATEST`` to become so.
+    Each member keeps its own checkpoint; one that has ended is not trained again.
+
+    Where the callback asks for the end, members answer with what they have learned by then; those
+    not yet begun have no part. A member that raises, or learns nothing before it diverges, is left
+    out, with the reason, and the others answer. What a user can cause is raised, and so is
+    everything where there are several splits: whoever trains them at once may go on with one at a
+    time.
     """
+    prepared, committee, splits = request.prepared, request.system, request.splits
+    if not isinstance(committee, Committee):
+        raise ConfigError(f"{committee.name} must be a committee; it is one system.")
+    n_train = min(len(split.train) for split in splits)
+    present = [
+        for_task(system, prepared.task)
+        for system in in_turn(committee.members_for(prepared.graph, n_train))
+    ]
+    if not present:
+        raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
+    # What a member adds is measured for classes only.
+    judged = prepared.targets is None and prepared.graph.n_vertices > committee.rounds_above
+    rounds = committee.rounds if judged else ()
+    # In a later state of the graph nobody knows who has seen the label of a vertex.
+    none = rounds or request.of_past
+    folded = [] if none else [committee.folding(prepared, s, request.start) for s in splits]
+    foldings = [folding for folding in folded if folding is not None]
+    most = max(system.config.max_epochs for system in present)
+    with own_torch_state(gradients=True):
+        training = _Training(
+            request,
+            present,
+            committee.least_repeats,
+            at_once=not rounds,
+            foldings=foldings if len(foldings) == len(splits) else None,
+        )
+        for until in (*takewhile(lambda epochs: epochs < most, rounds), most):
+            training.advance(until)
+            if until == most or not training.judge(until):
+                break
+        if rounds:
+            training.join(most)
+        parts, failed = training.end()
+    if not parts:
+        reasons = "; ".join(f"{title}: {reason}" for title, reason in failed.items())
+        raise GraphFilterError(f"no member of {committee.name} could be trained ({reasons}).")
+    # In the order of the committee, whatever was trained first.
+    named = [parts[member.title] for member in committee.members if member.title in parts]
+    return [
+        weigh_parts(prepared, committee, of_split, split, seed, request.class_weight, failed)
+        for of_split, split, seed in zip(
+            zip(*named, strict=True), splits, request.seeds, strict=True
+        )
+    ]
 
-    outputs: NDArray[np.float64]
-    epoch: int
-    open: bool
-    fair: bool
+
+def in_turn(present: Sequence[System]) -> list[System]:
+    """Return members as they are trained: the cheap ones, without epochs, first.
+
+    An answer is there early, and says what the others must add to.
+    """
+    return sorted(present, key=lambda system: not system.is_fitted)
+
+
+def for_task(system: System, task: Task) -> System:
+    """Return a member as it learns a task: numbers suffer from what dropout takes from them."""
+    if task is not REGRESSION or system.is_fitted or system.model is None:
+        return system
+    return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
+
+
+class _Training:
+    """The members of a committee while they are trained, and what they say after each round."""
+
+    def __init__(
+        self,
+        request: Request,
+        present: Sequence[System],
+        least_repeats: int,
+        *,
+        at_once: bool,
+        foldings: Sequence[Folding] | None,
+    ) -> None:
+        self._request, self._present, self._foldings = request, present, foldings
+        self._least_repeats, self._at_once = least_repeats, at_once
+        self._prepared, self._splits = request.prepared, request.splits
+        self._of_classes = self._prepared.targets is None
+        self._priors = [
+            prior_weights(present, self._prepared.graph, split)
+            for split in self._splits
+            if self._of_classes
+        ]
+        # By the numbers of the members: those that have begun, what they say of the validation
+        # vertices of each split, and why others have failed.
+        self._members: dict[int, Member] = {}
+        self._outputs: dict[int, list[Array | None]] = {}
+        self._failed: dict[int, str] = {}
+        self._beside: list[int] = []
+        # Whether the caller has asked for the end, and what it has raised.
+        self._stopped, self._raised = False, None
+        # For its progress: the score of all so far, and the pace and the epochs of each.
+        self._pool_score = self._last_time = math.nan
+        self._last, self._begun = -1, False
+        self._seconds, self._epochs = [math.nan] * len(present), [0] * len(present)
+
+    def advance(self, until: int) -> None:
+        """Train every member to the end of an epoch.
+
+        In the first round those without epochs are fitted in threads beside the networks, where
+        cores are free.
+        """
+        spare = self._prepared.device != "cpu" or self._prepared.graph.n_vertices <= MOST_BESIDE
+        if self._begun or not spare or thread_limit() == 1:
+            for number in range(len(self._present)):
+                self._attempt(number, lambda number: self._advance(number, until))
+        else:
+            for number, system in enumerate(self._present):
+                if system.is_fitted and not (self._announce(number) and self._beside):
+                    self._beside.append(number)
+            at_once = max(1, min(len(self._beside), thread_limit() // 2))
+            share = thread_limit() // at_once
+
+            def fit(number: int) -> None:
+                with share_of_threads(share):
+                    self._attempt(number, lambda number: self._advance(number, until))
+
+            # What is set for the whole process here is not set back by one thread under the other.
+            with warnings.catch_warnings():
+                pool = ThreadPoolExecutor(at_once)
+                fitted = [pool.submit(fit, number) for number in self._beside]
+                try:
+                    for number, system in enumerate(self._present):
+                        if not system.is_fitted:
+                            self._attempt(number, lambda number: self._advance(number, until))
+                    for future in fitted:
+                        future.result()
+                finally:
+                    # After an interrupt too: nothing may compute on behind whoever caught it.
+                    pool.shutdown(cancel_futures=True)
+        self._begun = True
+        if self._request.callback.watches and self._of_classes:
+            self._pool_score = self._score()
+
+    def _attempt(self, number: int, work: Callable[[int], None]) -> None:
+        """Do something with a member; where that fails, keep the reason in its place."""
+        try:
+            work(number)
+        except Exception as error:
+            of_user = isinstance(error, GraphFilterError) or error is self._raised
+            if of_user or len(self._splits) > 1:
+                raise
+            self._members.pop(number, None)
+            self._outputs.pop(number, None)
+            self._failed[number] = describe_failure(error)
+
+    def _advance(self, number: int, until: int) -> None:
+        """Train a member to the end of an epoch, if it is to begin at all."""
+        if number in self._failed:
+            return
+        system = self._present[number]
+        if number not in self._members:
+            callback = self._callback_of(number)
+            file = callback.checkpoint
+            begun = callback.resume and file is not None and file.exists()
+            # The first of those in threads is fitted in any case: there must be an answer.
+            others = number != self._beside[0] if self._beside else bool(self._members)
+            if not begun and others and self._stopped:
+                return
+            announced = number in self._beside or not system.is_fitted
+            if not announced and self._announce(number) and others:
+                return
+            own = replace(self._request, system=system, callback=callback)
+            self._members[number] = Member(
+                own, self._least_repeats, at_once=self._at_once, foldings=self._foldings
+            )
+        member = self._members[number]
+        # Something must be learned without this member, or by it.
+        answered = len(self._members) > 1 or bool(self._beside) or member.has_begun
+        if not (self._stopped and answered):
+            member.advance(until)
+        if member.ended:
+            self._epochs[number] = USUAL_EPOCHS
+        self._outputs[number] = member.outputs()
+
+    def _known(self, s: int) -> dict[int, Array]:
+        """Return what those members say on a split that have learned something, by number."""
+        said = {m: self._outputs[m][s] for m in sorted(self._outputs)}
+        return {m: outputs for m, outputs in said.items() if outputs is not None}
+
+    def _score(self) -> float:
+        """Return the validation accuracy of all members so far together, on the first split."""
+        known, index = self._known(0), self._splits[0].val
+        if not known or not len(index):
+            return math.nan
+        labels, prior = self._prepared.labels[index], self._priors[0][list(known)]
+        logits = log_probabilities(list(known.values()))
+        some = drawn(len(index), MOST_JUDGES, np.random.default_rng(0))
+        weight = self._request.class_weight
+        pool = fit_pool(logits[:, some], labels[some], prior=prior, class_weight=weight)
+        return float((pool.answer(logits).argmax(axis=1) == labels).mean())
+
+    def judge(self, epoch: int) -> bool:
+        """Stop members that add nothing; return whether any is left to train.
+
+        What is decided is on file before anybody trains on: whoever resumes finds either all
+        members at this epoch, and decides the same, or one beyond it, and nothing to decide.
+        """
+        if self._stopped:
+            return False
+        decided: list[tuple[int, int]] = []
+        for s in range(len(self._splits)):
+            members = {m: self._members[m] for m in self._known(s)}
+            if any(member.epoch(s) > epoch for member in members.values()):
+                continue
+            open_ones = {m: member for m, member in members.items() if member.is_open(s)}
+            reached = [m for m, member in open_ones.items() if member.epoch(s) == epoch]
+            # One that was stopped in an earlier round has said all it will.
+            stopped = [m for m in open_ones if m not in reached]
+            fair = [m for m in reached if members[m].is_fair(s)]
+            decided += [(m, s) for m in self._superfluous(s, fair, stopped)]
+        for number, member in self._members.items():
+            member.stop([s for m, s in decided if m == number], SUPERFLUOUS)
+            if member.ended:
+                self._epochs[number] = USUAL_EPOCHS
+        return any(not member.ended for member in self._members.values())
+
+    def join(self, most: int) -> None:
+        """Train the other seeds of those members that add something by their first."""
+        if self._stopped:
+            return
+        worth: list[tuple[int, int]] = []
+        for s in range(len(self._splits)):
+            members = {m: self._members[m] for m in self._known(s)}
+            ended = [
+                m
+                for m, member in members.items()
+                if not member.system.is_fitted
+                and not (member.is_open(s) and member.epoch(s) < most)
+            ]
+            gone = self._superfluous(s, ended, doubt=-1.0)
+            worth += [(m, s) for m in ended if m not in gone]
+        for number in sorted(self._members):
+            splits = [s for m, s in worth if m == number]
+            self._attempt(number, lambda number, own=splits: self._members[number].join(own))
+
+    def _superfluous(
+        self, s: int, candidates: Sequence[int], stopped: Sequence[int] = (), doubt: float = 1.0
+    ) -> list[int]:
+        """Return which candidates add nothing on a split to the others that were not stopped."""
+        if not candidates or not len(self._splits[s].val):
+            return []
+        known = self._known(s)
+        judged = CrossFit(
+            log_probabilities(list(known.values())),
+            self._prepared.labels[self._splits[s].val],
+            self._priors[s][list(known)],
+            self._request.class_weight,
+        )
+        numbers = np.array(list(known))
+        used, asked = ~np.isin(numbers, stopped), np.isin(numbers, candidates)
+        return numbers[superfluous(judged, used, asked, WORTH, doubt)].tolist()
+
+    def end(self) -> tuple[dict[str, list[Part]], dict[str, str]]:
+        """Return what every member ended with on each split, or why it has no part, by title."""
+        parts: dict[str, list[Part]] = {}
+        failed: dict[str, str] = {}
+        for number, system in enumerate(self._present):
+            if number in self._failed:
+                failed[system.title] = self._failed[number]
+            elif number in self._members:
+                member = self._members[number]
+                if not member.ended:
+                    member.stop(range(len(self._splits)), ASKED)
+                own = member.parts()
+                learned = [part for part in own if part is not None]
+                if len(learned) < len(own):
+                    failed[system.title] = DIVERGED
+                else:
+                    parts[system.title] = learned
+        return parts, failed
+
+    def _announce(self, number: int) -> bool:
+        """Say that a member is fitted that has no epochs; return whether to end instead."""
+        return bool(self._pass_on(number, Progress.without_epochs()))
+
+    def _callback_of(self, number: int) -> Callback:
+        """Return the callback of a member, which has a checkpoint of its own."""
+        own = self._request.callback.part(self._present[number].name)
+        if not self._request.callback.watches:
+            return own
+        return own.passing_on(partial(self._pass_on, number))
+
+    def _pass_on(self, number: int, progress: Progress) -> bool | None:
+        """Pass on an epoch of a member, with its name and where all of them stand."""
+        if not self._request.callback.watches:
+            return None
+        if progress.runs:
+            now, before = time.monotonic(), self._seconds[number]
+            if progress.epoch == self._epochs[number] + 1 and self._last == number:
+                pace = now - self._last_time
+                # The first epoch of a member is no measure: things are made in it.
+                self._seconds[number] = pace if math.isnan(before) else 0.8 * before + 0.2 * pace
+            self._epochs[number], self._last_time, self._last = progress.epoch, now, number
+        told = replace(
+            progress,
+            stage=f"{self._present[number].title} ({number + 1} of {len(self._present)})",
+            pool_score=self._pool_score,
+            seconds_left=self._seconds_left(),
+        )
+        try:
+            end = self._request.callback.on_epoch(told)
+        except Exception as error:
+            self._raised = error
+            raise
+        self._stopped = self._stopped or bool(end)
+        return end
+
+    def _seconds_left(self) -> float:
+        """Return about what is still to come takes, by the pace of members so far; NaN at first."""
+        known = [seconds for seconds in self._seconds if math.isfinite(seconds)]
+        if not known:
+            return math.nan
+        usual = sum(known) / len(known)
+        paces = [seconds if math.isfinite(seconds) else usual for seconds in self._seconds]
+        left = [max(USUAL_EPOCHS - epochs, 0) for epochs in self._epochs]
+        return sum(pace * n for pace, n in zip(paces, left, strict=True))
 
 
 class Member:
-    """A system of a committee on several splits, from several seeds each.
+    """A system of a committee in training: on several splits, from several seeds each.
 
     Parameters
     ----------
     request : Request
         Of this member, with its own callback.
     least_repeats : int
-        See :class:`~graphfilter.systems.Committee`.
+        See :class:`Committee`.
     at_once : bool
         Whether all seeds train from the start. Otherwise, on a CPU, the first does, and one more
         where the member is worth it: see :meth:`join`.
@@ -359,10 +606,10 @@ class Member:
     def __init__(
         self,
         request: Request,
-        least_repeats: int = 1,
+        least_repeats: int,
         *,
-        at_once: bool = True,
-        foldings: Sequence[Folding] | None = None,
+        at_once: bool,
+        foldings: Sequence[Folding] | None,
     ) -> None:
         self.system, self._request, self._foldings = request.system, request, foldings
         prepared = request.prepared
@@ -372,103 +619,129 @@ class Member:
         elif not at_once and prepared.device == "cpu":
             self._n_first = 1
             self._n_seeds = min(self._n_seeds, max(MOST_IN_TURN, least_repeats))
-        every = self._of_seeds(range(len(request.splits)), range(self._n_first))
+        self._every = self._of_seeds(range(len(request.splits)), range(self._n_first))
         fitted = self.system.is_fitted
-        self._fitted = fit_at_once(every) if fitted else []
-        self._networks = None if fitted else NetworkTraining(every)
-        self._joined: dict[int, slice] = {}
-        self._others: NetworkTraining | None = None
-
-    @property
-    def epoch(self) -> int:
-        """Epochs of its longest run; 1 of a model without epochs, which has learned all it will."""
-        if self._networks is None:
-            return 1
-        return max(len(run.history["loss"]) for run in self._networks.runs)
+        self._training = None if fitted else begin_networks(self._every)
+        # Those of runs that train no more.
+        self._outcomes = train_networks(self._every) if fitted else []
+        self._joined: dict[int, list[Outcome]] = {}
 
     @property
     def ended(self) -> bool:
-        return self._networks is None or self._networks.ended
+        return self._training is None or self._training.ended
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has learned from an epoch; a model without epochs has learned all it will."""
+        return self._training is None or any(run.history["loss"] for run in self._training.runs)
+
+    def runs(self, split: int) -> Sequence[Run]:
+        """Return the state of its runs on a split; none of a model without epochs."""
+        return [] if self._training is None else self._training.runs[self._own(split)]
+
+    def epoch(self, split: int) -> int:
+        """Return the epochs of its longest run on a split; 0 of a model without epochs."""
+        return max((len(run.history["loss"]) for run in self.runs(split)), default=0)
+
+    def is_open(self, split: int) -> bool:
+        """Return whether it would train on, or was stopped because it adds nothing."""
+        return any(run.training or run.stopped == SUPERFLUOUS for run in self.runs(split))
+
+    def is_fair(self, split: int) -> bool:
+        """Return whether it can be judged.
+
+        It has been clearly better than chance for half of its epochs, or had ``LATEST`` to become
+        so.
+        """
+        learned = max((run.epochs_learned for run in self.runs(split)), default=0)
+        epoch = self.epoch(split)
+        return 2 * learned >= epoch or epoch >= LATEST
 
     def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs."""
-        if self._networks is not None:
-            self._networks.advance(until)
+        if self._training is not None:
+            self._training.advance(until)
+
+    def stop(self, splits: Sequence[int], why: str) -> None:
+        """End the runs of these splits that train."""
+        if self._training is not None and splits:
+            n = self._n_first
+            self._training.stop([r for s in splits for r in range(s * n, (s + 1) * n)], why)
 
     def join(self, splits: Sequence[int]) -> None:
         """Train the other seeds on these splits to their end."""
         seeds = range(self._n_first, self._n_seeds)
-        if self._networks is None or not splits or not seeds:
+        if self._training is None or not splits or not seeds:
             return
-        self._joined = {
-            s: slice(i * len(seeds), (i + 1) * len(seeds)) for i, s in enumerate(splits)
-        }
-        self._others = NetworkTraining(self._of_seeds(splits, seeds))
-        self._others.advance(self.system.config.max_epochs)
+        request = self._of_seeds(splits, seeds)
+        training = begin_networks(request)
+        training.advance(self.system.config.max_epochs)
+        # Seeds that a caller has ended early know less than the first.
+        if training.ended and not any(run.stopped == ASKED for run in training.runs):
+            outcomes, n = outcomes_of(request, training), len(seeds)
+            self._joined = {s: outcomes[i * n : (i + 1) * n] for i, s in enumerate(splits)}
 
-    def stop(self, splits: Sequence[int], why: str) -> None:
-        """End the runs of these splits that train."""
-        if self._networks is not None and splits:
-            n = self._n_first
-            self._networks.stop([r for s in splits for r in range(s * n, (s + 1) * n)], why)
+    def outputs(self) -> list[Array | None]:
+        """Return what it says of the validation vertices (n_val, C) of each split.
+
+        None where it has learned nothing.
+        """
+        outcomes, said = self._latest(), list[Array | None]()
+        for s, split in enumerate(self._request.splits):
+            held = None if self._foldings is None else self._foldings[s].held[split.val]
+            answers = [outcome.probabilities[split.val] for outcome in outcomes[self._own(s)]]
+            pooling = pooling_of(self._request.prepared.task)
+            outputs = pooling.together(without_own_labels(answers, held))
+            said.append(outputs if np.isfinite(outputs).all() else None)
+        return said
 
     def parts(self) -> list[Part | None]:
-        """Return the member's outputs on each split; None where it has learned nothing."""
-        every, others = self._outcomes(), self._others
-        found = []
-        for s in range(len(self._request.splits)):
-            runs = list(every[self._own(s)])
-            # Seeds that a caller has ended early know less than the first.
-            if others is not None and s in self._joined and others.ended_by_themselves:
-                runs += others.outcomes()[self._joined[s]]
-            found.append(Part.of(self.system, runs, self._request.prepared.task, self._held(s)))
-        return found
+        """Return what it ended with on each split; None where it has learned nothing."""
+        outcomes, task = self._latest(), self._request.prepared.task
+        return [
+            Part.of(
+                self.system,
+                [*outcomes[self._own(s)], *self._joined.get(s, [])],
+                task,
+                None if self._foldings is None else self._foldings[s].held,
+            )
+            for s in range(len(self._request.splits))
+        ]
 
-    def standings(self) -> list[Standing | None]:
-        """Return where the member stands on each split; None where it has learned nothing."""
-        every = self._outcomes()
-        pooling = pooling_of(self._request.prepared.task)
-        found: list[Standing | None] = []
-        for s, split in enumerate(self._request.splits):
-            own = self._own(s)
-            held = self._held(s)
-            held = None if held is None else held[split.val]
-            answers = [outcome.probabilities[split.val] for outcome in every[own]]
-            outputs = pooling.together(without_own_labels(answers, held))
-            if not np.isfinite(outputs).all():
-                found.append(None)
-                continue
-            runs = [] if self._networks is None else self._networks.runs[own]
-            epoch = max((len(run.history["loss"]) for run in runs), default=0)
-            is_open = any(run.training or run.stopped == SUPERFLUOUS for run in runs)
-            learned = max((run.epochs_learned for run in runs), default=0)
-            fair = 2 * learned >= epoch or epoch >= LATEST
-            found.append(Standing(outputs, epoch, is_open, fair))
-        return found
-
-    def _held(self, split: int) -> NDArray[np.int8] | None:
-        return None if self._foldings is None else self._foldings[split].held
+    def _latest(self) -> list[Outcome]:
+        """Return the outcomes of the first seeds, with their best weights so far."""
+        if self._training is None or self._outcomes:
+            return self._outcomes
+        outcomes = outcomes_of(self._every, self._training)
+        if self._training.ended:
+            self._outcomes = outcomes
+        return outcomes
 
     def _own(self, split: int) -> slice:
         return slice(split * self._n_first, (split + 1) * self._n_first)
 
-    def _outcomes(self) -> list[Outcome]:
-        return self._fitted if self._networks is None else self._networks.outcomes()
-
-    def _split(self, split: int, repeat: int) -> Split:
-        if self._foldings is None:
-            return self._request.splits[split]
-        return self._foldings[split].splits[repeat]
-
     def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
-        """Return what is asked for of some splits and repetitions."""
-        given, first = self._request, not seeds.start
+        """Return what is to be trained on some splits, from some of the seeds."""
+        every, first, foldings = self._request, not seeds.start, self._foldings
         return replace(
-            given,
-            splits=[self._split(s, r) for s in splits for r in seeds],
-            seeds=[repeated_seed(given.seeds[s], r) for s in splits for r in seeds],
-            callback=given.callback if first else given.callback.part("more"),
-            start=given.start
-            if first or given.start is None
-            else given.start.after(self.system, seeds.start),
+            every,
+            splits=[
+                every.splits[s] if foldings is None else foldings[s].splits[r]
+                for s in splits
+                for r in seeds
+            ],
+            seeds=[repeated_seed(every.seeds[s], r) for s in splits for r in seeds],
+            callback=every.callback if first else every.callback.part("more"),
+            start=every.start
+            if first or every.start is None
+            else every.start.after(self.system, seeds.start),
         )
+
+
+def describe_failure(error: Exception) -> str:
+    """Return an error in one line."""
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+        return "not enough memory"
+    # Only the first line: torch's own errors carry its whole C++ stack.
+    line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,9 @@ from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.tables.columns import Features
-from graphfilter.training import REGRESSION, Callback, FitResult, Run, runs_in_a_cohort
+from graphfilter.training import REGRESSION, Callback, FitResult, runs_in_a_cohort
 from graphfilter.training.callbacks import SILENT
-from graphfilter.training.loop import Training, TrainRequest, multiplications
-from graphfilter.training.run import ASKED
+from graphfilter.training.loop import Training, multiplications
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import blocks, own_torch_state, threads_for
 from graphfilter.util.records import RowsFile
@@ -340,120 +339,71 @@ class Outcome:
 
 def train_networks(request: Request) -> list[Outcome]:
     """Train one network per split and seed, and predict every vertex with its best weights."""
-    if request.system.is_fitted:
-        return fit_at_once(request)
-    networks = NetworkTraining(request)
-    networks.advance(request.system.config.max_epochs)
-    return networks.outcomes()
+    with own_torch_state(gradients=True):
+        if request.system.is_fitted:  # There is nothing to be resumed.
+            pairs = zip(request.splits, request.seeds, strict=True)
+            return [_fit_at_once(request, split, seed) for split, seed in pairs]
+        training = begin_networks(request)
+        training.advance(request.system.config.max_epochs)
+        return outcomes_of(request, training)
 
 
-class NetworkTraining:
-    """The networks of one system while they are trained, in rounds.
-
-    :func:`train_networks` is one round of all epochs.
-    """
-
-    def __init__(self, request: Request) -> None:
-        prepared, system, weight = request.prepared, request.system, request.class_weight
-        seen, device = prepared.seen_as(system.view), prepared.device
-        targets = prepared.labels if prepared.targets is None else prepared.targets
-        self.prepared, self.system = prepared, system
-        self._ended: list[Outcome] | None = None
-        self._operator = prepared.operator(system.operator)
-        with own_torch_state(gradients=True):
-            self._networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
-            _tell(prepared, self._networks, request.splits)
-            config, start = system.config, request.start
-            n_begun = 0 if start is None else start.begin(prepared, system, self._networks)
-            if n_begun == len(self._networks):
-                config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
-            wanted = TrainRequest(
-                self._networks,
-                self._operator,
-                inputs_of(seen, system),
-                torch.tensor(targets, device=device),
-                request.splits,
-                config,
-                request.seeds,
-                None
-                if weight is None
-                else torch.tensor(weight, dtype=torch.float32, device=device),
-                prepared.task,
-            )
-            self._training = Training(wanted, request.callback)
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """The state of every run."""
-        return self._training.runs
-
-    @property
-    def ended(self) -> bool:
-        return self._training.ended
-
-    @property
-    def ended_by_themselves(self) -> bool:
-        return self.ended and not any(run.stopped == ASKED for run in self.runs)
-
-    def advance(self, until: int) -> None:
-        """Train to the end of an epoch, or of all runs."""
-        with own_torch_state(gradients=True):
-            self._training.advance(until)
-
-    def stop(self, runs: Iterable[int], why: str) -> None:
-        """Stop runs that train; their checkpoint says so."""
-        self._training.stop(runs, why)
-
-    def outcomes(self) -> list[Outcome]:
-        """Return the outputs of every run with its best weights so far."""
-        if self._ended is None:
-            found = self._outcomes()
-            if not self.ended:
-                return found
-            self._ended = found
-        return self._ended
-
-    def _outcomes(self) -> list[Outcome]:
-        results = self._training.results()
-        if self.ended:
-            self._training.forget()
-        # Those that train on keep their last weights.
-        networks = self._networks if self.ended else copy.deepcopy(self._networks)
-        for network, result in zip(networks, results, strict=True):
-            network.load_state_dict(result.state)
-        probabilities = predict_networks(self.prepared, self.system, networks)
-        n_epochs = max(sum(result.n_epochs for result in results), 1)
-        side_by_side = int(min(runs_in_a_cohort(self._operator), len(networks)))
-        return [
-            Outcome(
-                self.system,
-                network,
-                result,
-                predicted,
-                result.seconds * result.n_epochs / n_epochs,
-                side_by_side if isinstance(network, SideBySide) else 1,
-            )
-            for network, result, predicted in zip(networks, results, probabilities, strict=True)
-        ]
+def begin_networks(request: Request) -> Training:
+    """Return the training of a system's networks before their first epoch, or where it was left."""
+    prepared, system, weight = request.prepared, request.system, request.class_weight
+    seen, device = prepared.seen_as(system.view), prepared.device
+    targets = prepared.labels if prepared.targets is None else prepared.targets
+    networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
+    if networks[0].config.recognises:
+        # They are told what is known of their training vertices.
+        known = targets
+        if prepared.targets is None:
+            known = np.arange(prepared.graph.n_classes) == prepared.labels[:, None]
+        told = torch.tensor(known, dtype=torch.float32, device=device)
+        for network, split in zip(networks, request.splits, strict=True):
+            network.tell(told, torch.tensor(split.train, device=device))
+    config, start = system.config, request.start
+    if start is not None and start.begin(prepared, system, networks) == len(networks):
+        config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
+    return Training(
+        networks,
+        prepared.operator(system.operator),
+        inputs_of(seen, system),
+        torch.tensor(targets, device=device),
+        request.splits,
+        config,
+        seeds=request.seeds,
+        class_weight=None
+        if weight is None
+        else torch.tensor(weight, dtype=torch.float32, device=device),
+        task=prepared.task,
+        callback=request.callback,
+    )
 
 
-def _tell(prepared: Prepared, networks: Sequence[Network[Any]], splits: Sequence[Split]) -> None:
-    """Tell networks what is known of their training vertices, where they make use of it."""
-    if not networks[0].config.recognises:
-        return
-    if prepared.targets is None:
-        targets = np.arange(prepared.graph.n_classes) == prepared.labels[:, None]
-    else:
-        targets = prepared.targets
-    known = torch.tensor(targets, dtype=torch.float32, device=prepared.device)
-    for network, split in zip(networks, splits, strict=True):
-        network.tell(known, torch.tensor(split.train, device=prepared.device))
-
-
-def fit_at_once(request: Request) -> list[Outcome]:
-    """Fit a model without epochs per split and seed: there is nothing to be resumed."""
-    pairs = zip(request.splits, request.seeds, strict=True)
-    return [_fit_at_once(request, split, seed) for split, seed in pairs]
+def outcomes_of(request: Request, training: Training) -> list[Outcome]:
+    """Return the outputs of every run with its best weights so far."""
+    results = training.results()
+    if training.ended:
+        training.forget()
+    # Those that train on keep their last weights.
+    networks = training.models if training.ended else copy.deepcopy(training.models)
+    for network, result in zip(networks, results, strict=True):
+        network.load_state_dict(result.state)
+    predicted = predict_networks(request.prepared, request.system, networks)
+    n_epochs = max(sum(result.n_epochs for result in results), 1)
+    side_by_side = int(min(runs_in_a_cohort(training.operator), len(networks)))
+    return [
+        Outcome(
+            request.system,
+            network,
+            result,
+            outputs,
+            result.seconds * result.n_epochs / n_epochs,
+            side_by_side if isinstance(network, SideBySide) else 1,
+        )
+        for network, result, outputs in zip(networks, results, predicted, strict=True)
+    ]
 
 
 def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:

@@ -1,19 +1,15 @@
-"""The members' outputs for vertices they did not know, like those of a graph that has grown.
+"""What the members of a committee ended with, and their weights: here and on a grown graph.
 
 Members whose columns are vertices answer for a graph that shares vertices with the fitted one by
 those that it shares. How far they are right then is found on validation vertices: a part of the
 graph, theirs and others', is taken for new, and the members are asked about them. No network is
 trained again.
-
-What is believed of the members before validation vertices are asked.
-
-What the members of a committee ended with, and their weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -26,137 +22,106 @@ from graphfilter.models import FilterNetworkConfig, Fitted, Network
 from graphfilter.models.views import Known
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import NO_FOLD, Split, held_folds
-from graphfilter.systems.committee import Part
 from graphfilter.systems.networks import Outcome, learned_targets, predict_networks, rows_of
 from graphfilter.systems.pooling import Pool, drawn, pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
+from graphfilter.training import Task
+from graphfilter.training.run import SUPERFLUOUS
 
 # Shares of a graph's vertices that are known, at which members are weighed as in between the
 # fitted graph (1) and one of which nothing is known (0).
 SHARES = (0.9, 0.7, 0.5)
 
 
-def outputs_for_new(
-    prepared: Prepared,
-    parts: Sequence[Part],
-    val: NDArray[np.int64],
-    share: float,
-    seed: int,
-    *,
-    train: NDArray[np.int64],
-    class_weight: NDArray[np.float64] | None = None,
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a member of a committee ended with: its runs from several seeds, which count the same.
+
+    ``probabilities`` (n, n_classes) are those of all runs together. Where each run held a fold out
+    (:class:`~graphfilter.splits.Folding`), those for a vertex in ``held`` (n,) are of the run that
+    has not seen its label, in every run's own probabilities too.
+    """
+
+    system: System
+    runs: tuple[Outcome, ...]
+    probabilities: NDArray[np.float64]
+    held: NDArray[np.int8] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        runs: Sequence[Outcome],
+        task: Task,
+        held: NDArray[np.int8] | None = None,
+    ) -> Part | None:
+        """Join the runs of a member that learned something; None where none did.
+
+        Of those with folds all must have learned: each answers for vertices of its own.
+        """
+        learned = [run for run in runs if _has_learned(run)]
+        if not learned or (held is not None and len(learned) < len(runs)):
+            return None
+        outputs = without_own_labels([run.probabilities for run in learned], held)
+        learned = [replace(run, probabilities=o) for run, o in zip(learned, outputs, strict=True)]
+        return cls(system, tuple(learned), pooling_of(task).together(outputs), held)
+
+    def together(
+        self, answers: Sequence[NDArray[np.float64]], rows: NDArray[np.int64], task: Task
+    ) -> NDArray[np.float64]:
+        """Return the combined answers (m, C) of its runs for some vertices, (m, C) each."""
+        held = None if self.held is None else self.held[rows]
+        return pooling_of(task).together(without_own_labels(answers, held))
+
+    def learned_from(self, run: int, train: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the vertices whose labels a run has seen: those of its split, or its folds."""
+        if self.held is None:
+            return train
+        return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
+
+    @property
+    def remark(self) -> str:
+        """What a model did to its columns to be fitted, or why it was stopped; empty otherwise."""
+        network = self.runs[0].network
+        return network.remark if isinstance(network, Fitted) else self.superfluous
+
+    @property
+    def superfluous(self) -> str:
+        """Why its training was ended before it would have ended by itself; empty where not."""
+        if not any(run.result.stopped == SUPERFLUOUS for run in self.runs):
+            return ""
+        return f"did not improve the committee after {max(r.n_epochs for r in self.runs)} epochs"
+
+    @property
+    def seconds(self) -> float:
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def n_epochs(self) -> int:
+        return sum(run.n_epochs for run in self.runs)
+
+
+def without_own_labels(
+    answers: Sequence[NDArray[np.float64]], held: NDArray[np.int8] | None
 ) -> list[NDArray[np.float64]]:
-    """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
+    """Return answers of runs that each held a fold out, (n, C) each, with theirs for that fold.
 
-    Of members whose columns are no vertices these are their usual outputs.
+    What all say of a vertex in a fold is then what one says that has not seen its label.
     """
-    found = [part.probabilities[val].copy() for part in parts]
-    if not len(val):
-        return found
-    place = np.full(prepared.graph.n_vertices, -1)
-    place[val] = np.arange(len(val))
-    for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
-        partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
-        for outputs, part in zip(found, parts, strict=True):
-            if part.system.recognises:
-                networks = [
-                    _fitted_to(
-                        partly, part.system, run.network, part.learned_from(k, train), class_weight
-                    )
-                    for k, run in enumerate(part.runs)
-                ]
-                answers = predict_networks(partly, part.system, networks, rows=asked)
-                outputs[place[asked]] = part.together(answers, asked, prepared.task)
-    return found
+    if held is None:
+        return list(answers)
+    rows = np.flatnonzero(held != NO_FOLD)
+    own = np.stack(answers)[held[rows], rows]
+    made = [outputs.copy() for outputs in answers]
+    for outputs in made:
+        outputs[rows] = own
+    return made
 
 
-def outputs_elsewhere(
-    prepared: Prepared, parts: Sequence[Part], val: NDArray[np.int64]
-) -> list[NDArray[np.float64]]:
-    """Return the outputs of each part for some vertices (m, C) of a graph that is new to it.
-
-    Of members that are told labels these are what they say without any.
-    """
-    nothing = np.zeros(0, dtype=np.int64)
-    found = [part.probabilities[val] for part in parts]
-    for i, part in enumerate(parts):
-        if part.system.model is not None and part.system.model.recognises:
-            networks = [run.network.recognising(nothing) for run in part.runs]
-            answers = predict_networks(prepared, part.system, networks, rows=val)
-            found[i] = part.together(answers, val, prepared.task)
-    return found
-
-
-def _fitted_to(
-    partly: Prepared,
-    system: System,
-    network: Network[Any],
-    train: NDArray[np.int64],
-    class_weight: NDArray[np.float64] | None,
-) -> Network[Any]:
-    """Return a member as if it had been fitted to the part of the graph that is known.
-
-    A network loses columns, and takes no harm; a kernel compares rows of which some have lost
-    columns with others that have not, so that it is fitted again, to its landmarks alone.
-    """
-    if not isinstance(network, Fitted):
-        return network
-    targets = learned_targets(partly)[train]
-    weight = None if class_weight is None else class_weight[targets]
-    rows = rows_of(partly.seen_as(system.view, network.kept_view()))
-    return network.refitted(rows[train], targets, weight)
-
-
-def parts_taken_out(
-    n_vertices: int, val: NDArray[np.int64], share: float, seed: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield some validation vertices, and all vertices that are taken for new with them.
-
-    Each validation vertex comes once, in as few parts as leave ``share`` of the vertices known.
-    Where validation vertices are fewer than what is to be new, others join them.
-    """
-    rng = np.random.default_rng((seed, round(1000 * share)))
-    n_new = max(1, round((1 - share) * n_vertices))
-    drawn = rng.permutation(val)
-    others = rng.permutation(np.setdiff1d(np.arange(n_vertices), val))
-    for asked in np.array_split(drawn, max(1, -(-len(val) // n_new))):
-        joined = others[: max(0, n_new - len(asked))]
-        yield np.sort(asked), np.sort(np.concatenate([asked, joined]))
-
-
-# Labels below this frequency are low: those that have nothing to do with the edges are near 1.
-LOW = 0.7
-
-
-def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDArray[np.float64]:
-    """Return a prior share for each system: equal, but for low-pass ones where labels say so.
-
-    The frequency of the labels is estimated from those that are known, without bias
-    (Proposition 3, corrected). Where it is surely low, a low-pass member is believed as much as
-    all others together; where it is not, or labels are too few to say, all alike.
-    """
-    smooth = np.array([_is_low_pass(system) for system in systems])
-    belief = _low_frequency(graph, split) if smooth.any() else 0.0
-    weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
-    return weights / weights.sum()
-
-
-def _is_low_pass(system: System) -> bool:
-    model = system.model
-    return isinstance(model, FilterNetworkConfig) and isinstance(model.filter, PageRankFilterConfig)
-
-
-def _low_frequency(graph: Graph, split: Split) -> float:
-    """Return how sure it is that labels are of low frequency: 0 where nothing is known, up to 1."""
-    known = np.concatenate([split.train, split.val])
-    estimate = estimate_label_frequency(graph, np.sort(known))
-    width = estimate.mean_high - estimate.mean_low
-    if not np.isfinite([estimate.mean, width]).all() or width <= 0:
-        return 0.0
-    deviation = width / (2 * NormalDist().inv_cdf(0.975))
-    probability = NormalDist(estimate.mean, deviation).cdf(LOW)
-    return max(0.0, 2 * probability - 1)
+def _has_learned(run: Outcome) -> bool:
+    lost = run.result.stopped == "diverged" and run.result.best_epoch == 0
+    return not lost and bool(np.isfinite(run.probabilities).all())
 
 
 # With less than this share of the weights a member is left out.
@@ -297,3 +262,125 @@ def weigh_parts(
         tuple(fit(used, others) for others in folds),
         failed,
     )
+
+
+# Labels below this frequency are low: those that have nothing to do with the edges are near 1.
+LOW = 0.7
+
+
+def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDArray[np.float64]:
+    """Return a prior share for each system: equal, but for low-pass ones where labels say so.
+
+    The frequency of the labels is estimated from those that are known, without bias
+    (Proposition 3, corrected). Where it is surely low, a low-pass member is believed as much as
+    all others together; where it is not, or labels are too few to say, all alike.
+    """
+    smooth = np.array([_is_low_pass(system) for system in systems])
+    belief = _low_frequency(graph, split) if smooth.any() else 0.0
+    weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
+    return weights / weights.sum()
+
+
+def _is_low_pass(system: System) -> bool:
+    model = system.model
+    return isinstance(model, FilterNetworkConfig) and isinstance(model.filter, PageRankFilterConfig)
+
+
+def _low_frequency(graph: Graph, split: Split) -> float:
+    """Return how sure it is that labels are of low frequency: 0 where nothing is known, up to 1."""
+    known = np.concatenate([split.train, split.val])
+    estimate = estimate_label_frequency(graph, np.sort(known))
+    width = estimate.mean_high - estimate.mean_low
+    if not np.isfinite([estimate.mean, width]).all() or width <= 0:
+        return 0.0
+    deviation = width / (2 * NormalDist().inv_cdf(0.975))
+    probability = NormalDist(estimate.mean, deviation).cdf(LOW)
+    return max(0.0, 2 * probability - 1)
+
+
+def outputs_for_new(
+    prepared: Prepared,
+    parts: Sequence[Part],
+    val: NDArray[np.int64],
+    share: float,
+    seed: int,
+    *,
+    train: NDArray[np.int64],
+    class_weight: NDArray[np.float64] | None = None,
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
+
+    Of members whose columns are no vertices these are their usual outputs.
+    """
+    found = [part.probabilities[val].copy() for part in parts]
+    if not len(val):
+        return found
+    place = np.full(prepared.graph.n_vertices, -1)
+    place[val] = np.arange(len(val))
+    for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
+        partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
+        for outputs, part in zip(found, parts, strict=True):
+            if part.system.recognises:
+                networks = [
+                    _fitted_to(
+                        partly, part.system, run.network, part.learned_from(k, train), class_weight
+                    )
+                    for k, run in enumerate(part.runs)
+                ]
+                answers = predict_networks(partly, part.system, networks, rows=asked)
+                outputs[place[asked]] = part.together(answers, asked, prepared.task)
+    return found
+
+
+def outputs_elsewhere(
+    prepared: Prepared, parts: Sequence[Part], val: NDArray[np.int64]
+) -> list[NDArray[np.float64]]:
+    """Return the outputs of each part for some vertices (m, C) of a graph that is new to it.
+
+    Of members that are told labels these are what they say without any.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    found = [part.probabilities[val] for part in parts]
+    for i, part in enumerate(parts):
+        if part.system.model is not None and part.system.model.recognises:
+            networks = [run.network.recognising(nothing) for run in part.runs]
+            answers = predict_networks(prepared, part.system, networks, rows=val)
+            found[i] = part.together(answers, val, prepared.task)
+    return found
+
+
+def _fitted_to(
+    partly: Prepared,
+    system: System,
+    network: Network[Any],
+    train: NDArray[np.int64],
+    class_weight: NDArray[np.float64] | None,
+) -> Network[Any]:
+    """Return a member as if it had been fitted to the part of the graph that is known.
+
+    A network loses columns, and takes no harm; a kernel compares rows of which some have lost
+    columns with others that have not, so that it is fitted again, to its landmarks alone.
+    """
+    if not isinstance(network, Fitted):
+        return network
+    targets = learned_targets(partly)[train]
+    weight = None if class_weight is None else class_weight[targets]
+    rows = rows_of(partly.seen_as(system.view, network.kept_view()))
+    return network.refitted(rows[train], targets, weight)
+
+
+def parts_taken_out(
+    n_vertices: int, val: NDArray[np.int64], share: float, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield some validation vertices, and all vertices that are taken for new with them.
+
+    Each validation vertex comes once, in as few parts as leave ``share`` of the vertices known.
+    Where validation vertices are fewer than what is to be new, others join them.
+    """
+    rng = np.random.default_rng((seed, round(1000 * share)))
+    n_new = max(1, round((1 - share) * n_vertices))
+    drawn = rng.permutation(val)
+    others = rng.permutation(np.setdiff1d(np.arange(n_vertices), val))
+    for asked in np.array_split(drawn, max(1, -(-len(val) // n_new))):
+        joined = others[: max(0, n_new - len(asked))]
+        yield np.sort(asked), np.sort(np.concatenate([asked, joined]))

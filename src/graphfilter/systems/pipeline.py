@@ -19,12 +19,11 @@ from graphfilter.data.graph import Graph
 from graphfilter.filters import Filter
 from graphfilter.models import Network
 from graphfilter.splits import Split
-from graphfilter.systems.committee import Committee, Part
+from graphfilter.systems.committee import Committee, train_committee
 from graphfilter.systems.networks import Outcome, Request, Start, predict_networks, train_networks
-from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.outcome import CommitteeOutcome, Part
 from graphfilter.systems.pooling import Pool, log_probabilities, together
 from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.rounds import train_committee
 from graphfilter.systems.system import System
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import callback_from

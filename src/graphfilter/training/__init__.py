@@ -5,9 +5,8 @@ returns one result per run.
 """
 
 from graphfilter.training.callbacks import Callback, OnEpoch, Progress
-from graphfilter.training.loop import runs_in_a_cohort, train
+from graphfilter.training.loop import TrainConfig, runs_in_a_cohort, train
 from graphfilter.training.monitors import MONITORS, Monitor
-from graphfilter.training.optimizer import TrainConfig
 from graphfilter.training.run import FitResult, Run
 from graphfilter.training.tasks import (
     CLASSIFICATION,

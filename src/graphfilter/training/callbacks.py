@@ -185,6 +185,10 @@ class Callback:
         """Return the same callback with the state in another file, or none."""
         return self._derived(self.on_epoch, checkpoint)
 
+    def passing_on(self, function: OnEpoch) -> Callback:
+        """Return the callback that calls another function instead, with the same checkpoint."""
+        return self._derived(function, self.checkpoint)
+
     def part(self, name: str) -> Callback:
         """Return the callback of a part of what is trained, whose state has a file beside."""
         return self.keeping(self.file_of(name))

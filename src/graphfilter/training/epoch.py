@@ -1,6 +1,4 @@
-"""One epoch of mini-batches: a pass over the training vertices, then one over the validation's.
-
-One epoch of several runs at once: a training step of each, then a look at its scores.
+"""One epoch: of several runs at once, or of one run in mini-batches.
 
 Every run is a slice of the same tensors. On a GPU the second epoch is captured as a CUDA graph and
 replayed from then on: a small graph's epoch is hundreds of kernels of a few microseconds, which
@@ -17,8 +15,8 @@ from torch import Tensor
 
 from graphfilter.models import HopNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.training.run import Batches, Run, keep_best
-from graphfilter.training.vertices import Vertices
+from graphfilter.training.run import Run, keep_best
+from graphfilter.training.vertices import Batches, Vertices
 from graphfilter.util.machine import capturing
 
 

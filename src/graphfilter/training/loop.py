@@ -1,13 +1,13 @@
-"""Cohorts: runs of one config that share tensors, as many as a cache holds.
+"""The one training loop: one run or many side by side, stopped early, resumable to the bit.
 
-TrainRequest: the networks to be trained, and all that decides what becomes of them.
-
-The one training loop: one run or many side by side, stopped early, resumable to the bit.
+:class:`TrainConfig` says how to train; :func:`train` trains networks to their end, and
+:class:`Training` in rounds.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -17,147 +17,81 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphfilter.filters.base import added
 from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.splits import Split
 from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
-from graphfilter.training.checkpoint import FORMAT, Checkpoint
 from graphfilter.training.epoch import BatchEpoch, Epoch
-from graphfilter.training.optimizer import TrainConfig, make_optimizer
-from graphfilter.training.run import FitResult, Run
+from graphfilter.training.monitors import MONITORS, Monitor
+from graphfilter.training.run import ASKED, FORMAT, FitResult, Run, load_checkpoint, save_checkpoint
 from graphfilter.training.tasks import CLASSIFICATION, Task
-from graphfilter.util.errors import ConfigError, GraphError
+from graphfilter.util.errors import (
+    ConfigError,
+    GraphError,
+    check_count,
+    check_name,
+    check_number,
+)
 from graphfilter.util.machine import Pace, compiled_threads, threads_for
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
+# Seconds until the first checkpoint: a run that is killed early can be resumed, too.
+FIRST_CHECKPOINT = 1.0
 
 
-def runs_in_a_cohort(operator: Operator) -> float:
-    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train; the defaults are the paper's one setting.
+
+    Parameters
+    ----------
+    max_epochs : int
+    patience : int
+        Stop after this many epochs without a better validation score. The count starts when the
+        run has begun to learn, that is, when its training accuracy first beats always answering
+        the largest class: a loss that creeps for 200 epochs is no reason to stop.
+    patience_share : float
+        Wait at least this part of the epochs to the best score: who learns for long waits longer.
+    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', ...}
+        The validation score that chooses the best weights, one of ``MONITORS`` that the task
+        has; 'roc_auc' and 'average_precision' are of two classes. 'accuracy' stands for the score
+        of any task: micro F1 of several labels, R² of numbers.
+    filter_learning_rate, learning_rate : float
+        For the filter's scalars and for the linear layers (a quarter: the filter should find the
+        frequency first).
+    filter_weight_decay, weight_decay : float
+        L2 penalties, as Adam adds them to the gradient.
 
     Examples
     --------
     >>> import graphfilter as gf
-    >>> g = gf.load_dataset("karate")
-    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
-    True
+    >>> config = gf.training.TrainConfig(max_epochs=200, patience=50)
+    >>> config.max_epochs, config.monitor
+    (200, 'accuracy')
     """
-    if operator.device.type != "cpu":
-        return math.inf
-    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
 
+    max_epochs: int = 1500
+    patience: int = 200
+    monitor: Monitor = "accuracy"
+    filter_learning_rate: float = 0.01
+    learning_rate: float = 0.0025
+    filter_weight_decay: float = 5e-4
+    weight_decay: float = 5e-4
+    patience_share: float = added(0.0)
 
-def multiplications(
-    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
-) -> int:
-    """Return the size of the largest product that torch computes, in sparse multiplications."""
-    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
-    width = max((min(weight.shape) for weight in weights), default=1)
-    if isinstance(first := models[0], HopNetwork):
-        return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
-    runs = int(min(runs_in_a_cohort(operator), len(models)))
-    if isinstance(first, NormedNetwork):
-        # Its layers are torch's products, each with a dozen passes over the rows.
-        columns = first.config.hidden_size
-        return runs * operator.n * first.n_parts * columns**2 // 4
-    # A dense product does sixteen multiplications at a time.
-    inputs = x.numel() // 16 if isinstance(x, Tensor) else 0
-    rows = operator.n * width // 16
-    if not (isinstance(first, SideBySide) and isinstance(operator.kernel, NativeKernel)):
-        # Not compiled as a whole. A row is read and written besides its entries.
-        rows = operator.kernel.matrix.n_entries + 4 * operator.n
-        inputs = inputs if isinstance(x, Tensor) else len(x.values)
-    return runs * width * max(rows, inputs)
-
-
-def cohorts_of(
-    members: list[int], models: Sequence[Network[Any]], operator: Operator
-) -> list[list[int]]:
-    """Divide runs into those that run side by side: networks of one config."""
-    by_config: dict[object, list[int]] = {}
-    for r in members:
-        network = models[r]
-        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
-    cohorts = []
-    for alike in by_config.values():
-        size = int(min(runs_in_a_cohort(operator), len(alike)))
-        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
-    return cohorts
-
-
-@dataclass(frozen=True, eq=False)
-class TrainRequest:
-    """Networks to be trained, each on its split and from its seed: see :func:`train`."""
-
-    models: Sequence[Network[Any]]
-    operator: Operator
-    x: Tensor | SparseFeatures
-    labels: Tensor
-    splits: Sequence[Split]
-    config: TrainConfig
-    seeds: Sequence[int]
-    class_weight: Tensor | None = None
-    task: Task = CLASSIFICATION
-
-    @property
-    def monitor(self) -> str:
-        """The score that chooses the best epoch."""
-        return self.task.resolve(self.config.monitor)
-
-    def check(self) -> None:
-        """Raise where there is nothing to learn from, or to choose the best epoch by."""
-        models, splits, seeds, labels = self.models, self.splits, self.seeds, self.labels
-        if not len(models) == len(splits) == len(seeds) >= 1:
-            raise ConfigError(
-                "there must be as many models as splits and seeds; "
-                f"got {len(models)}, {len(splits)} and {len(seeds)}."
-            )
-        for split in splits:
-            split.check(len(labels))
-            if not len(split.train):
-                raise GraphError("a split must have at least one training vertex; got none.")
-            for part in (split.train, split.val):
-                if not self.task.known(labels[torch.from_numpy(part.copy())]).all():
-                    raise GraphError("training and validation vertices must be labelled.")
-            validated = labels[torch.from_numpy(split.val.copy())]
-            self.task.check(self.monitor, validated, self.class_weight)
-
-    def fingerprint(self) -> str:
-        """Name the runs by all that decides their course: setting, first weights, graph, features.
-
-        Of a training that is resumed it must be the same.
-        """
-        operator, x = self.operator, self.x
-        digest = hashlib.blake2b(digest_size=16)
-        where = (operator.device.type, torch.__version__, FORMAT)
-        digest.update(repr((asdict(self.config), list(self.seeds), operator, where)).encode())
-        if self.task is not CLASSIFICATION:
-            digest.update(repr(self.task).encode())
-        for split in self.splits:
-            for part in (split.train, split.val):
-                digest.update(part.tobytes())
-        tensors = [*(t for matrix in operator.factors() for t in matrix.tensors()), self.labels]
-        tensors += x.tensors() if isinstance(x, SparseFeatures) else [x]
-        for tensor in tensors if self.class_weight is None else [*tensors, self.class_weight]:
-            digest.update(_content(tensor))
-        for model in self.models:
-            digest.update(repr(model.config).encode())
-            for value in model.state_dict().values():
-                digest.update(_content(value))
-        return digest.hexdigest()
-
-
-def _content(tensor: Tensor) -> memoryview | bytes:
-    """Return the bytes of a tensor, where they lie: a large graph is not copied to be hashed."""
-    if not tensor.numel():  # Its strides may be 0, which torch sees no bytes in.
-        return b""
-    return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
-
-
-# Seconds until the first checkpoint: a run that is killed early can be resumed, too.
-FIRST_CHECKPOINT = 1.0
+    def __post_init__(self) -> None:
+        check_name("monitor", self.monitor, MONITORS)
+        for name in ("max_epochs", "patience"):
+            check_count(name, getattr(self, name), most=2**63)
+        for name in ("filter_learning_rate", "learning_rate"):
+            if not check_number(name, getattr(self, name)) > 0:
+                raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
+        for name in ("filter_weight_decay", "weight_decay", "patience_share"):
+            if not check_number(name, getattr(self, name)) >= 0:
+                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")
 
 
 def train(
@@ -214,8 +148,10 @@ def train(
     >>> result.n_epochs, result.stopped
     (5, 'max_epochs')
     """
-    request = TrainRequest(models, operator, x, labels, splits, config, seeds, class_weight, task)
-    training = Training(request, callback_from(callback, earlier))
+    training = Training(
+        models, operator, x, labels, splits, config, seeds=seeds, class_weight=class_weight,
+        task=task, callback=callback_from(callback, earlier),
+    )  # fmt: skip
     if earlier:
         raise TypeError(f"train() takes no {next(iter(earlier))}.")
     training.advance(config.max_epochs)
@@ -227,112 +163,289 @@ class Training:
 
     The arguments are those of :func:`train`, which is one round of all epochs. Rounds do not change
     the result: it is the same to the bit as of one.
+
+    Attributes
+    ----------
+    runs : list of Run
+    epoch : int
+        How many epochs are done.
     """
 
-    def __init__(self, request: TrainRequest, callback: Callback = SILENT) -> None:
-        request.check()
-        operator = request.operator
-        self.request, self.config = request, request.config
+    def __init__(
+        self,
+        models: Sequence[Network[Any]],
+        operator: Operator,
+        x: Tensor | SparseFeatures,
+        labels: Tensor,
+        splits: Sequence[Split],
+        config: TrainConfig,
+        *,
+        seeds: Sequence[int],
+        class_weight: Tensor | None = None,
+        task: Task = CLASSIFICATION,
+        callback: Callback = SILENT,
+    ) -> None:
+        self.models, self.operator, self.config = models, operator, config
+        self._x, self._labels, self._class_weight = x, labels, class_weight
         self._callback = callback
+        monitor = task.resolve(config.monitor)
+        if not len(models) == len(splits) == len(seeds) >= 1:
+            raise ConfigError(
+                "there must be as many models as splits and seeds; "
+                f"got {len(models)}, {len(splits)} and {len(seeds)}."
+            )
+        for split in splits:
+            split.check(len(labels))
+            if not len(split.train):
+                raise GraphError("a split must have at least one training vertex; got none.")
+            for part in (split.train, split.val):
+                if not task.known(labels[torch.from_numpy(part.copy())]).all():
+                    raise GraphError("training and validation vertices must be labelled.")
+            task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
         self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
             Run(
-                model, split, request.labels, request.class_weight, monitor=request.monitor,
-                patience=self.config.patience, patience_share=self.config.patience_share,
-                task=request.task,
+                model, split, labels, class_weight, monitor=monitor, patience=config.patience,
+                patience_share=config.patience_share, task=task,
             )
-            for model, split in zip(request.models, request.splits, strict=True)
+            for model, split in zip(models, splits, strict=True)
         ]  # fmt: skip
-        self._state = Checkpoint(
-            runs=self.runs,
-            optimizer=make_optimizer(request.models, self.config),
-            generators=[torch.Generator(operator.device).manual_seed(s) for s in request.seeds],
-            path=callback.checkpoint,
-            key=request.fingerprint() if callback.checkpoint else "",
-        )
-        if callback.resume:
-            self._state.load()
+        self._optimizer = make_optimizer(models, config)
+        self._generators = [torch.Generator(operator.device).manual_seed(s) for s in seeds]
+        self._key = self._fingerprint(splits, seeds, task) if callback.checkpoint else ""
+        self.epoch, self._seconds = 0, 0.0
+        if callback.resume and callback.checkpoint is not None and callback.checkpoint.exists():
+            self.epoch, self._seconds = load_checkpoint(
+                callback.checkpoint, self._key, self.runs, self._optimizer, self._generators
+            )
 
-    @property
-    def epoch(self) -> int:
-        """How many epochs are done."""
-        return self._state.epoch
+    def _fingerprint(self, splits: Sequence[Split], seeds: Sequence[int], task: Task) -> str:
+        """Name the runs by all that decides their course: setting, first weights, graph, features.
+
+        Of a training that is resumed it must be the same.
+        """
+        operator, x = self.operator, self._x
+        digest = hashlib.blake2b(digest_size=16)
+        where = (operator.device.type, torch.__version__, FORMAT)
+        digest.update(repr((asdict(self.config), list(seeds), operator, where)).encode())
+        if task is not CLASSIFICATION:
+            digest.update(repr(task).encode())
+        for split in splits:
+            for part in (split.train, split.val):
+                digest.update(part.tobytes())
+
+        def add(tensor: Tensor) -> None:
+            if tensor.numel():  # Otherwise its strides may be 0, which torch sees no bytes in.
+                # Where the bytes lie: a large graph is not copied to be hashed.
+                flat = tensor.detach().cpu().contiguous().view(-1)
+                digest.update(flat.view(torch.uint8).numpy().data)
+
+        for matrix in operator.factors():
+            for tensor in matrix.tensors():
+                add(tensor)
+        add(self._labels)
+        for tensor in x.tensors() if isinstance(x, SparseFeatures) else [x]:
+            add(tensor)
+        if self._class_weight is not None:
+            add(self._class_weight)
+        for model in self.models:
+            digest.update(repr(model.config).encode())
+            for value in model.state_dict().values():
+                add(value)
+        return digest.hexdigest()
 
     @property
     def ended(self) -> bool:
         """Whether no run trains any more."""
-        stopped = not any(run.training for run in self.runs)
-        return stopped or self.epoch >= self.config.max_epochs
+        return not any(run.training for run in self.runs) or self.epoch >= self.config.max_epochs
 
     def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs; the state is then kept."""
-        state = self._state
-        started, before = time.perf_counter(), state.seconds
-        saved = started + min(FIRST_CHECKPOINT - self._callback.checkpoint_seconds, 0.0)
-        models, operator = self.request.models, self.request.operator
-        work = multiplications(models, operator, self.request.x)
+        callback, before, started = self._callback, self._seconds, time.perf_counter()
+        saved = started + min(FIRST_CHECKPOINT - callback.checkpoint_seconds, 0.0)
+        work = multiplications(self.models, self.operator, self._x)
         members: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
-        while state.epoch < until and not self.ended:
-            state.epoch += 1
+        while self.epoch < until and not self.ended:
+            self.epoch += 1
             training = [r for r, run in enumerate(self.runs) if run.training]
             if training != members:
                 members = training
-                parts = cohorts_of(members, models, operator)
+                parts = cohorts_of(members, self.models, self.operator)
                 epochs = [self._make_epoch(part) for part in parts]
             turn = time.perf_counter()
             with threads_for(work, compiled=self._pace.threads):
                 for epoch in epochs:
                     epoch()
             self._pace.took(time.perf_counter() - turn)
-            state.seconds = before + time.perf_counter() - started
-            due = time.perf_counter() - saved > self._callback.checkpoint_seconds
-            if _after_epoch(state, self._callback, self.config.max_epochs, due=due):
+            self._seconds = before + time.perf_counter() - started
+            try:
+                if callback.watches and callback.on_epoch(
+                    Progress.of(self.epoch, self.config.max_epochs, self.runs)
+                ):
+                    for run in self.runs:
+                        run.stopped = run.stopped or ASKED
+                    break
+            except BaseException:
+                # At the end of a whole epoch: keep what was done.
+                self._save()
+                raise
+            if time.perf_counter() - saved > callback.checkpoint_seconds:
+                self._save()
                 saved = time.perf_counter()
         # If stopped after training but before the results are saved, training need not be repeated.
-        state.save()
-        state.optimizer.zero_grad(set_to_none=True)
+        self._save()
+        self._optimizer.zero_grad(set_to_none=True)
 
     def stop(self, runs: Iterable[int], why: str) -> None:
         """Stop runs that train: they keep their best weights so far. The state is kept."""
         for run in (self.runs[r] for r in runs):
             run.stopped = run.stopped or why
-        self._state.save()
+        self._save()
 
     def forget(self) -> None:
         """Let go of all that only more epochs would need; the runs have ended."""
-        self._state.optimizer.state.clear()
+        self._optimizer.state.clear()
         for run in self.runs:
             run.best.clear()
 
-    def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
-        """Return the epoch of runs trained together: of batches, where vertices stand alone."""
-        request, state, runs = self.request, self._state, [self.runs[r] for r in part]
-        generators = [state.generators[r] for r in part]
-        known = (request.labels, request.class_weight, state.optimizer)
-        if isinstance(first := runs[0].model, HopNetwork):
-            hops = first.hops(request.operator, request.x)
-            return BatchEpoch(runs[0], generators[0], hops, *known)
-        return Epoch(runs, generators, request.operator, request.x, *known)
-
     def results(self) -> list[FitResult]:
         """Return what every run has come to."""
-        return [run.result(self._state.seconds) for run in self.runs]
+        return [run.result(self._seconds) for run in self.runs]
+
+    def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
+        """Return the epoch of runs trained together: of batches, where vertices stand alone."""
+        runs, generators = [self.runs[r] for r in part], [self._generators[r] for r in part]
+        known = (self._labels, self._class_weight, self._optimizer)
+        if isinstance(first := runs[0].model, HopNetwork):
+            hops = first.hops(self.operator, self._x)
+            return BatchEpoch(runs[0], generators[0], hops, *known)
+        return Epoch(runs, generators, self.operator, self._x, *known)
+
+    def _save(self) -> None:
+        if self._callback.checkpoint is not None:
+            save_checkpoint(
+                self._callback.checkpoint, self._key, self.runs, self._optimizer,
+                self._generators, self.epoch, self._seconds,
+            )  # fmt: skip
 
 
-def _after_epoch(state: Checkpoint, callback: Callback, max_epochs: int, *, due: bool) -> bool:
-    """Tell the caller of an epoch, which may end training; return whether the state was saved."""
-    try:
-        ends = callback.watches and callback.on_epoch(
-            Progress.of(state.epoch, max_epochs, state.runs)
-        )
-    except BaseException:
-        # At the end of a whole epoch: keep what was done.
-        state.save()
-        raise
-    if ends:
-        for run in state.runs:
-            run.stopped = run.stopped or "asked"
-    elif due:
-        state.save()
-    return due and not ends
+def _unwrapped(name: str) -> Any:
+    """Return a method of torch's Adam as it was written."""
+    return inspect.unwrap(getattr(torch.optim.Adam, name))
+
+
+class Adam(torch.optim.Adam):
+    """torch's fused Adam without what surrounds its steps, for weights of one kind on one device.
+
+    torch wraps its methods so that its compiler leaves them alone, and imports it for that: more
+    than a second of each start. Nothing here is compiled. Nor is a step announced to torch's
+    profiler, or its weights sorted by device: of a small graph's epoch, a tenth.
+    """
+
+    add_param_group = _unwrapped("add_param_group")
+    load_state_dict = _unwrapped("load_state_dict")
+    state_dict = _unwrapped("state_dict")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """Take a step; the gradients are there."""
+        for group in self.param_groups:
+            lists: list[list[torch.Tensor]] = [[] for _ in range(6)]
+            self._init_group(group, *lists)
+            if not lists[0]:
+                continue
+            beta1, beta2 = group["betas"]
+            torch._foreach_add_(lists[-1], 1)  # pyright: ignore
+            torch._fused_adam_(  # pyright: ignore
+                *lists, lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
+                weight_decay=group["weight_decay"], amsgrad=False, maximize=False,
+            )  # fmt: skip
+
+    # So that torch does not wrap it in an announcement.
+    step.hooked = True  # pyright: ignore
+
+
+def make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:
+    """Make one Adam for all runs, with a rate and a decay for each kind of weight.
+
+    It works entry by entry, so that runs do not mix.
+    """
+    filters = [p for m in models for p in m.filter_parameters()]
+    undecayed = [p for m in models for p in m.undecayed_parameters()]
+    apart = {*filters, *undecayed}
+    every = [p for m in models for p in m.parameters()]
+    groups = [
+        {
+            "params": filters,
+            "lr": config.filter_learning_rate,
+            "weight_decay": config.filter_weight_decay,
+        },
+        {
+            "params": [p for p in every if p not in apart],
+            "lr": config.learning_rate,
+            "weight_decay": config.weight_decay,
+        },
+        {"params": undecayed, "lr": config.learning_rate, "weight_decay": 0.0},
+    ]
+    # On a GPU the step is captured with the rest of the epoch.
+    on_gpu = every[0].device.type == "cuda"
+    return Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
+
+
+def runs_in_a_cohort(operator: Operator) -> float:
+    """Return how many runs of one config share tensors: on a CPU, what fits a cache.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> gf.training.runs_in_a_cohort(gf.operators.adjacency(g)) >= 1
+    True
+    """
+    if operator.device.type != "cpu":
+        return math.inf
+    return max(1, VERTICES_IN_CACHE // max(operator.n, 1))
+
+
+def multiplications(
+    models: Sequence[Network[Any]], operator: Operator, x: Tensor | SparseFeatures
+) -> int:
+    """Return the size of the largest product that torch computes, in sparse multiplications."""
+    weights = [p for model in models for p in model.parameters() if p.ndim == 2]
+    width = max((min(weight.shape) for weight in weights), default=1)
+    if isinstance(first := models[0], HopNetwork):
+        return first.config.batch_size * (first.config.n_hops + 1) * first.n_features * width // 16
+    runs = int(min(runs_in_a_cohort(operator), len(models)))
+    if isinstance(first, NormedNetwork):
+        # Its layers are torch's products, each with a dozen passes over the rows.
+        columns = first.config.hidden_size
+        return runs * operator.n * first.n_parts * columns**2 // 4
+    # A dense product does sixteen multiplications at a time.
+    inputs = x.numel() // 16 if isinstance(x, Tensor) else 0
+    rows = operator.n * width // 16
+    if not (isinstance(first, SideBySide) and isinstance(operator.kernel, NativeKernel)):
+        # Not compiled as a whole. A row is read and written besides its entries.
+        rows = operator.kernel.matrix.n_entries + 4 * operator.n
+        inputs = inputs if isinstance(x, Tensor) else len(x.values)
+    return runs * width * max(rows, inputs)
+
+
+def cohorts_of(
+    members: list[int], models: Sequence[Network[Any]], operator: Operator
+) -> list[list[int]]:
+    """Divide runs into those that run side by side: networks of one config."""
+    by_config: dict[object, list[int]] = {}
+    for r in members:
+        network = models[r]
+        by_config.setdefault(network.config if isinstance(network, SideBySide) else r, []).append(r)
+    cohorts = []
+    for alike in by_config.values():
+        size = int(min(runs_in_a_cohort(operator), len(alike)))
+        cohorts += [alike[i : i + size] for i in range(0, len(alike), size)]
+    return cohorts

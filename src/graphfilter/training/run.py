@@ -1,14 +1,13 @@
-"""Which vertices an epoch of mini-batches sees together, in an order that a disk can read.
-
-One training run: its history, its best weights, and when to stop.
-"""
+"""One training run: its history, its best weights, when to stop, and its state on disk."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,61 +17,9 @@ from torch import Tensor, nn
 from graphfilter.models import HopNetwork, Network
 from graphfilter.splits import Split
 from graphfilter.training.tasks import CLASSIFICATION, Task
-from graphfilter.util.records import tensors_under
-
-# Training vertices that lie next to each other and are read together.
-SEGMENT = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class Batches:
-    """The batches of an epoch: every training vertex once, in another order every time.
-
-    Vertices are read in pools. A pool is segments of neighbours on the disk, drawn from
-    everywhere, so that classes are mixed in it where vertices are sorted by class; it is read in
-    the order of the file and shuffled in memory. Its batches are of nearly the same size. All of
-    this depends on sizes and the generator alone.
-
-    Attributes
-    ----------
-    vertices : int64 Tensor
-        The training vertices, in their order.
-    pool, batch : int
-        Vertices of a pool and of a batch, at most.
-    """
-
-    vertices: Tensor
-    pool: int
-    batch: int
-
-    @classmethod
-    def of(cls, network: HopNetwork, train: NDArray[np.int64]) -> Self:
-        """Divide training vertices as a network reads them."""
-        vertices = torch.from_numpy(np.sort(train))
-        return cls(vertices, network.rows_at_once, network.config.batch_size)
-
-    @property
-    def n_steps(self) -> int:
-        """How many batches there are, the same in every epoch."""
-        n = len(self.vertices)
-        sizes = [min(self.pool, n - start) for start in range(0, n, self.pool)]
-        return sum(self._n_batches(size) for size in sizes)
-
-    def draw(self, generator: torch.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
-        """Yield every pool: its vertices in their order, and the places in it of each batch."""
-        segments = self.vertices.split(SEGMENT)
-        order = _permutation(len(segments), generator).tolist()
-        for pool in torch.cat([segments[i] for i in order]).split(self.pool):
-            places = _permutation(len(pool), generator)
-            yield pool.sort().values, list(places.tensor_split(self._n_batches(len(pool))))
-
-    def _n_batches(self, size: int) -> int:
-        return -(-size // self.batch)
-
-
-def _permutation(n: int, generator: torch.Generator) -> Tensor:
-    return torch.randperm(n, generator=generator, device=generator.device).cpu()
-
+from graphfilter.training.vertices import Batches
+from graphfilter.util.errors import ModelFileError
+from graphfilter.util.records import read_tensors, tensors_under, write_tensors
 
 # What ends a run that would have gone on: a caller, or a committee to which it adds nothing.
 ASKED, SUPERFLUOUS = CALLED_OFF = ("asked", "superfluous")
@@ -302,3 +249,182 @@ def keep_best(runs: Sequence[Run]) -> None:
     weights = [value for run in runs for value in run.weights.values()]
     if kept:
         torch._foreach_copy_(kept, weights)  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]
+
+
+# Raised with every change of what a checkpoint holds.
+FORMAT = 3
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+_COPIES = ("model", "best")
+
+
+def save_checkpoint(
+    path: Path,
+    key: str,
+    runs: Sequence[Run],
+    optimizer: torch.optim.Optimizer,
+    generators: Sequence[torch.Generator],
+    epoch: int,
+    seconds: float,
+) -> None:
+    """Write everything that changes while training, atomically."""
+    tensors: dict[str, Tensor] = {}
+    for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
+        tensors |= {f"run{r}.{name}": value for name, value in run.tensors().items()}
+        tensors[f"run{r}.generator"] = generator.get_state()
+    adam = optimizer.state_dict()["state"]
+    for i, moments in adam.items():
+        tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
+    content = {
+        "kind": "checkpoint",
+        "key": key,
+        "epoch": epoch,
+        "seconds": seconds,
+        "runs": [run.counters() for run in runs],
+        "adam": sorted(adam),
+    }
+    write_tensors(path, tensors, content)
+
+
+def load_checkpoint(
+    path: Path,
+    key: str,
+    runs: Sequence[Run],
+    optimizer: torch.optim.Optimizer,
+    generators: Sequence[torch.Generator],
+) -> tuple[int, float]:
+    """Bring fresh runs to where a file says they were; return the epoch and the seconds."""
+    tensors, content = read_tensors(path)
+    if content.get("kind") != "checkpoint" or content.get("key") != key:
+        raise ModelFileError(
+            f"{path}: a checkpoint of another run (other data, setting or version). "
+            "Repeat the interrupted command unchanged, or start again without resuming."
+        )
+    try:
+        check_checkpoint(tensors, content, runs, optimizer, generators)
+        for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
+            own = tensors_under(tensors, f"run{r}.")
+            # Raises a RuntimeError where its numbers are not a state.
+            generator.set_state(own.pop("generator"))
+            run.load(own, content["runs"][r])
+        state = {
+            i: {name: tensors[f"adam{i}.{name}"] for name in ("step", *_MOMENTS)}
+            for i in content["adam"]
+        }
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
+    except (ValueError, RuntimeError) as error:
+        # Only the first line: torch's own errors carry its whole C++ stack.
+        problem = str(error).partition("\n")[0]
+        raise ModelFileError(
+            f"{path}: a damaged checkpoint ({problem}). Start again without resuming."
+        ) from None
+    return content["epoch"], float(content["seconds"])
+
+
+def check_checkpoint(
+    tensors: Mapping[str, Tensor],
+    content: Mapping[str, Any],
+    runs: Sequence[Run],
+    optimizer: torch.optim.Optimizer,
+    generators: Sequence[torch.Generator],
+) -> None:
+    """Raise a ValueError with the reason unless this training wrote the checkpoint.
+
+    torch's fused Adam believes the sizes of its moments and writes past the end of shorter ones,
+    so everything is checked against what training will use before any of it is loaded. What
+    follows from the history (best epoch, patience, whether a run has stopped) is recomputed and
+    compared. ``runs`` are fresh and are played through their history, to be loaded over.
+    """
+    epoch, counters = _check_content(content, len(runs))
+    expected: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {}
+    owners: dict[Tensor, int] = {}
+    lengths: list[int] = []
+    for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
+        first = tensors.get(f"run{r}.history.loss")
+        length = first.numel() if first is not None else -1
+        still = not counters[r]["stopped"]
+        if not (length == epoch if still else 1 <= length <= epoch):
+            raise ValueError(f"run {r} has {length} epochs of {epoch}")
+        lengths.append(length)
+        expected |= _tensors_of_run(f"run{r}.", run, generator, length)
+        owners |= dict.fromkeys(run.model.parameters(), r)
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for i in content["adam"]:
+        if not 0 <= i < len(parameters):
+            raise ValueError(f"moments of parameter {i} of {len(parameters)}")
+        shape = tuple(parameters[i].shape)
+        expected |= {f"adam{i}.{name}": (parameters[i].dtype, shape) for name in _MOMENTS}
+        expected[f"adam{i}.step"] = torch.float32, ()
+    _check_tensors(tensors, expected)
+    for i in content["adam"]:
+        r = owners[parameters[i]]
+        if float(tensors[f"adam{i}.step"]) != lengths[r] * runs[r].n_steps:
+            raise ValueError(f"adam{i}.step is not the number of steps")
+    for r, run in enumerate(runs):
+        _check_counters(run, tensors, f"run{r}.", counters[r])
+
+
+def _check_content(content: Mapping[str, Any], n_runs: int) -> tuple[int, list[dict[str, Any]]]:
+    """Check the types of what is not a tensor; return the epoch and each run's counters."""
+    epoch, seconds, counters = (content.get(name) for name in ("epoch", "seconds", "runs"))
+    if type(epoch) is not int or epoch < 0:
+        raise ValueError(f"epoch is {epoch!r}")
+    if (type(seconds) is not int and type(seconds) is not float) or not 0 <= seconds < math.inf:
+        raise ValueError(f"seconds is {seconds!r}")
+    if not isinstance(counters, list) or len(counters) != n_runs:
+        raise ValueError(f"there are no counters of {n_runs} runs")
+    if any(not isinstance(c, dict) or "stopped" not in c for c in counters):
+        raise ValueError("a run has no counters")
+    adam = content.get("adam")
+    if not isinstance(adam, list) or any(type(i) is not int for i in adam):
+        raise ValueError("the parameters with moments are not listed")
+    return epoch, counters
+
+
+def _tensors_of_run(
+    start: str, run: Run, generator: torch.Generator, length: int
+) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+    """Return type and shape of everything a run of this many epochs stores."""
+    expected: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {}
+    for name, value in run.model.state_dict().items():
+        expected |= {f"{start}{part}.{name}": (value.dtype, tuple(value.shape)) for part in _COPIES}
+    expected |= {f"{start}history.{name}": (torch.float64, (length,)) for name in run.curves}
+    n_scalars = len(run.filter_history[0])
+    expected[f"{start}filter_history"] = torch.float64, (length + 1, n_scalars)
+    state = generator.get_state()
+    expected[f"{start}generator"] = state.dtype, tuple(state.shape)
+    return expected
+
+
+def _check_tensors(
+    tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[torch.dtype, tuple[int, ...]]]
+) -> None:
+    if odd := sorted(tensors.keys() ^ expected.keys()):
+        raise ValueError(f"{odd[0]} is {'missing' if odd[0] in expected else 'not known'}")
+    for name, (dtype, shape) in expected.items():
+        got = tensors[name]
+        if got.dtype != dtype or got.shape != shape:
+            raise ValueError(
+                f"{name} must be {dtype} of shape {shape}, and is {got.dtype} of shape "
+                f"{tuple(got.shape)}"
+            )
+
+
+def _check_counters(
+    run: Run, tensors: Mapping[str, Tensor], start: str, counters: Mapping[str, Any]
+) -> None:
+    """Play a fresh run through its history, and compare what it counts on the way."""
+    curves = np.stack([tensors[f"{start}history.{name}"].numpy() for name in run.curves], axis=1)
+    scalars = tensors[f"{start}filter_history"].numpy()
+    if not np.array_equal(scalars[0], run.filter_history[0], equal_nan=True):
+        raise ValueError(f"{start}filter_history does not begin where training does")
+    for scores, row in zip(curves, scalars[1:], strict=True):
+        if not run.training:
+            raise ValueError(f"{start}history continues after its end")
+        run.update(scores, row)
+    played = run.counters()
+    if not played["stopped"] and counters["stopped"] in CALLED_OFF:
+        # By the caller: the history does not record that.
+        played["stopped"] = counters["stopped"]
+    if json.dumps(played, sort_keys=True) != json.dumps(counters, sort_keys=True):
+        raise ValueError(f"the counters of {start[:-1]} do not follow from its history")
