@@ -23,8 +23,8 @@ from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.matrix import BenchProgress, run_matrix
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import RecordFile
+from graphfilter_research.paper.collect import known_records
 from graphfilter_research.paper.committee_table import DATASETS
-from graphfilter_research.paper.records import known_records
 
 NAME = "peers"
 ELSEWHERE = ("table2", "table3", "table5", "systems", "settings", "others", "committee")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from graphfilter.util.files import atomic_file
 from graphfilter_research.bench.record import Record, read_records
-from graphfilter_research.paper.committee_summary import summarise
+from graphfilter_research.paper.committee_table import summarise
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGETS = ("committee", "peers")

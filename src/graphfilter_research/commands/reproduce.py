@@ -15,7 +15,7 @@ from graphfilter_research.commands.progress import mover
 
 if TYPE_CHECKING:
     from graphfilter_research.bench.matrix import BenchProgress
-    from graphfilter_research.paper.options import Options
+    from graphfilter_research.paper.collect import Options
     from graphfilter_research.paper.tables import Rendered
     from graphfilter_research.paper.target import Target
 
@@ -102,7 +102,7 @@ def _reproduce(how: Reproduce, out: Path, target: str, quiet: bool) -> int:
     """Reproduce a target, or all; return how many runs, or targets of all, failed."""
     from graphfilter.util.files import make_folder
     from graphfilter.util.machine import pick_device
-    from graphfilter_research.paper.options import Options
+    from graphfilter_research.paper.collect import Options
     from graphfilter_research.paper.reproduction_page import write_reproduction
     from graphfilter_research.paper.targets import TARGETS
 
@@ -142,7 +142,7 @@ def _one(
 ) -> "tuple[Rendered, int]":
     """Run a target unless its records are given, write and print it; count failed runs."""
     from graphfilter_research.lines import pack_lines
-    from graphfilter_research.paper.options import QUICK_EPOCHS, QUICK_RUNS
+    from graphfilter_research.paper.collect import QUICK_EPOCHS, QUICK_RUNS
 
     failed = 0
     if source is None:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from graphfilter.systems import get_system
 from graphfilter.util.errors import DataFileError
-from graphfilter_research.paper import last_epoch, settings, table2, table3, table4, table5, theta
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper import accuracy_table, last_epoch, settings, table4, table5
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import (
     DATASET_TITLES,
     DEPTHS,
     LITERATURE_2,
@@ -26,11 +25,14 @@ from graphfilter_research.paper.published_accuracy import (
     TABLE_5,
     Accuracy,
 )
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row
 from graphfilter_research.paper.target import MeasuredTarget, measure_nothing
 
 # Where a printed number may have been measured; those of the paper's own setting come first.
-SOURCES = (table2, table3, last_epoch, table4, table5, settings, theta)
+SOURCES = (
+    accuracy_table.TARGET_2, accuracy_table.TARGET_3, last_epoch.TARGET, table4.TARGET,
+    table5.TARGET, settings.TARGET, settings.THETA_TARGET,
+)  # fmt: skip
 ELSEWHERE = "Geom-GCN splits"
 # What distinguishes the blocks of a table, from words of their headings; a choice between two
 # scalings is shown by the two.
@@ -84,9 +86,9 @@ def build(folder: Path, options: Options) -> Rendered:
 def measured(folder: Path, options: Options) -> dict[int, list[Measured]]:
     """Return what was measured of each printed number, by the number itself."""
     found: dict[int, list[Measured]] = {}
-    for module in SOURCES:
+    for source in SOURCES:
         try:
-            rendered = module.TARGET.build(folder, options)
+            rendered = source.build(folder, options)
         except DataFileError:
             continue
         for block in rendered.blocks:

@@ -20,15 +20,15 @@ from graphfilter.training.comparing import corrected_t_test
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader
 from graphfilter_research.bench.search import Found, SearchProgress, search
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import (
     CHOSEN,
     DATASET_TITLES,
     LOW,
     MIDDLE_AND_HIGH,
 )
-from graphfilter_research.paper.run_table import Say, TaskTable
 from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.target import Say, TaskTable
 
 # One of each range of frequencies; --variants searches them all.
 DATASETS = ("cora", "wisconsin", "chameleon")

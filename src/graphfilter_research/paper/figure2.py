@@ -13,12 +13,17 @@ from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, GREY, unfr
 from graphfilter.util.records import matches
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper.collect import pairs_of
-from graphfilter_research.paper.comparison import compare_accuracy, compare_runs, select
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import DATASET_TITLES, TABLE_5
-from graphfilter_research.paper.run_table import RunTable, titles_of
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.collect import Options, pairs_of
+from graphfilter_research.paper.published import DATASET_TITLES, TABLE_5
+from graphfilter_research.paper.tables import (
+    Block,
+    Rendered,
+    Row,
+    compare_accuracy,
+    compare_runs,
+    select,
+)
+from graphfilter_research.paper.target import RunTable, titles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

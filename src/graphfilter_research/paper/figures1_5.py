@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfilter.util.pictures import COLOURS, GREY
-from graphfilter_research.paper.options import Options
+from graphfilter_research.paper.collect import Options
 from graphfilter_research.paper.tables import Rendered
 from graphfilter_research.paper.target import MeasuredTarget, measure_nothing
 

@@ -18,9 +18,7 @@ from graphfilter.util.files import atomic_file
 from graphfilter.util.pictures import COLOURS, MARKERS, unframe
 from graphfilter.util.records import convert
 from graphfilter_research.bench.matrix import OnProgress
-from graphfilter_research.paper.collect import at_hand, report
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import read_lines_of
+from graphfilter_research.paper.collect import Options, at_hand, read_lines_of, report
 from graphfilter_research.paper.tables import Rendered
 from graphfilter_research.paper.target import MeasuredTarget
 

@@ -1,4 +1,4 @@
-"""What Figures 4 and 8 share: α and β of the 16 layers while training."""
+"""Figures 4 and 8: α and β of the 16 layers while training, from 0.5 and from a random start."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from graphfilter.util.machine import device_title, pick_device
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
 from graphfilter_research.bench.record import current_versions
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import DATASET_TITLES
-from graphfilter_research.paper.run_table import Say, TaskTable
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import DATASET_TITLES, RANDOM_DYNAMICS
 from graphfilter_research.paper.tables import Rendered
+from graphfilter_research.paper.target import Say, TaskTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
 
 EPOCHS_BETWEEN = 20
 # More blocks than this would be too small to read.
@@ -225,3 +226,15 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _rounded(values: NDArray[Any]) -> list[list[float]]:
     return [[round(float(x), 6) for x in row] for row in values]
+
+
+FROM_ONE_HALF = FilterDynamics("Figure 4: dynamics of α and β from the fixed start at 0.5", "sgf")
+TARGET_4 = FROM_ONE_HALF.target("fig-dynamics", "α and β while training, from 0.5 (Figure 4)")
+
+
+FROM_RANDOM = FilterDynamics(
+    "Figure 8: dynamics of α and β from a random start (seed 0)", "sgf-random", RANDOM_DYNAMICS
+)
+TARGET_8 = FROM_RANDOM.target(
+    "fig-random-dynamics", "α and β while training, from a random start (Figure 8)"
+)

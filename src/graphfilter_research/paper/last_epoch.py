@@ -24,15 +24,14 @@ from graphfilter.training.scores import score_parts
 from graphfilter.util.machine import pick_device
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import (
     LITERATURE_2,
     LITERATURE_3,
     LITERATURE_TITLES,
 )
-from graphfilter_research.paper.run_table import Say, TaskTable
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row
+from graphfilter_research.paper.target import Say, TaskTable
 
 SYSTEM = "gcn-pei-directed"
 # The systems by the printed row they are of; the further embeddings run with --variants only.

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from graphfilter.systems import get_system
 from graphfilter_research.bench.pair import Pair, divide_name
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper.collect import pairs_of
+from graphfilter_research.paper.collect import Options, pairs_of
 from graphfilter_research.paper.committee_table import DATASETS, LEAST_RUNS, SCALING, metric_of
-from graphfilter_research.paper.comparison import ComparedAccuracy, compare_accuracy, select
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import Accuracy
-from graphfilter_research.paper.run_table import RunTable
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.published import Accuracy
+from graphfilter_research.paper.tables import (
+    Block,
+    ComparedAccuracy,
+    Rendered,
+    Row,
+    compare_accuracy,
+    select,
+)
+from graphfilter_research.paper.target import RunTable
 
 SPLIT_RULE = "fixed"
 FSGNN = "Maurya et al. 2021, README of sunilkmaurya/FSGNN, 3 hops"

@@ -20,11 +20,9 @@ from graphfilter_research.bench.learned_filters import LearnedFilter, learned_fi
 from graphfilter_research.bench.ranking import Axis, listed
 from graphfilter_research.bench.record import Record
 from graphfilter_research.lines import find_lines
-from graphfilter_research.paper.comparison import NOISE, ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import LITERATURE_TITLES, N_RUNS
-from graphfilter_research.paper.records import read_json_lines, read_target_records
-from graphfilter_research.paper.tables import VERDICTS, Block, Rendered
+from graphfilter_research.paper.collect import Options, read_json_lines, read_target_records
+from graphfilter_research.paper.published import LITERATURE_TITLES, N_RUNS
+from graphfilter_research.paper.tables import NOISE, VERDICTS, Block, ComparedAccuracy, Rendered
 from graphfilter_research.paper.target import Target
 from graphfilter_research.paper.targets import TARGETS
 

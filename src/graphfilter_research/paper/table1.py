@@ -16,10 +16,8 @@ from graphfilter.spectral import feature_frequency, label_frequency
 from graphfilter.util.errors import DataFileError, check_name
 from graphfilter.util.records import read_json, write_json
 from graphfilter_research.bench.matrix import OnProgress
-from graphfilter_research.paper.collect import at_hand, report
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_frequency import TABLE_1, Printed, PublishedRow
-from graphfilter_research.paper.records import remedy
+from graphfilter_research.paper.collect import Options, at_hand, remedy, report
+from graphfilter_research.paper.published import TABLE_1, Printed, PublishedRow
 from graphfilter_research.paper.tables import Block, Rendered, Row
 from graphfilter_research.paper.target import MeasuredTarget
 

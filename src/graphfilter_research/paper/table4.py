@@ -11,11 +11,10 @@ from graphfilter.systems import System, get_system
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.accuracy_table import GEOM_GCN_SPLITS
-from graphfilter_research.paper.comparison import compare_accuracy, select
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import DATASET_TITLES, DEPTHS, TABLE_4
-from graphfilter_research.paper.run_table import RunTable, with_authors_splits
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import DATASET_TITLES, DEPTHS, TABLE_4
+from graphfilter_research.paper.tables import Block, Rendered, Row, compare_accuracy, select
+from graphfilter_research.paper.target import RunTable, with_authors_splits
 
 HEADINGS = {"stratified": "stratified 0.6/0.2/0.2 splits", "fixed": GEOM_GCN_SPLITS}
 TIME_NOTE = (

@@ -9,16 +9,15 @@ import numpy as np
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.accuracy_table import GEOM_GCN_SPLITS
-from graphfilter_research.paper.comparison import compare_runs, select
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import (
     LOW,
     MIDDLE_AND_HIGH,
     RANDOM_TITLES,
     TABLE_5,
 )
-from graphfilter_research.paper.run_table import RunTable, titles_of, with_authors_splits
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.tables import Block, Rendered, Row, compare_runs, select
+from graphfilter_research.paper.target import RunTable, titles_of, with_authors_splits
 
 ALPHA_NOTE = (
     "Section 4 says that the learned α likely satisfy |α| < 1, so that high powers vanish; the "

@@ -140,16 +140,9 @@ def test_bench_of_tables_knows_their_split_column(tables, tmp_path: Path) -> Non
     assert [(r["seed"], r["scores"]["train"]["n_vertices"]) for r in stored] == [(0, 20), (1, 20)]
 
 
-def test_search_takes_tables(tables, tmp_path: Path) -> None:
+def test_search_takes_tables(graphfilter, tables) -> None:
     pytest.importorskip("optuna")
-    import typer
-
-    from graphfilter_research.commands.search import search
-
-    command = typer.Typer()
-    command.command()(search)
-    words = [*columns(tables), "--model", "sgc", "--trials", 2, "--max-epochs", 2,
-             "--column", "size=category"]  # fmt: skip
-    done = CliRunner().invoke(command, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
-    assert "own setting" in done.stdout
+    words = ["--model", "sgc", "--trials", 2, "--max-epochs", 2, "--column", "size=category"]
+    done = graphfilter("search", *columns(tables), *words)
+    assert done.code == 0, done.err
+    assert "own setting" in done.out

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter_research.paper import options, table2, table5
+from graphfilter_research.paper import accuracy_table, collect, table5
 from graphfilter_research.paper.targets import TARGETS
 
 BENCH = ("bench", "--datasets", "karate", "--models", "sgf,mlp", "--runs", 2, "--max-epochs", 3,
@@ -45,9 +45,9 @@ def test_bench_report_rebuilds_the_page_from_the_records(graphfilter, tmp_path: 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let table2 and table5 run on the karate club, for two epochs."""
-    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
-    few = replace(table2.TABLE, systems=("sgf", "mlp"))
-    small = replace(table2.TARGET, pairs=few.pairs, show=few.show)
+    monkeypatch.setattr(collect, "QUICK_EPOCHS", 2)
+    few = replace(accuracy_table.TABLE_OF_LOW, systems=("sgf", "mlp"))
+    small = replace(accuracy_table.TARGET_2, pairs=few.pairs, show=few.show)
     for target in (small, table5.TARGET):
         monkeypatch.setitem(TARGETS, target.name, replace(target, quick=("karate",)))
 

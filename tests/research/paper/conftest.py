@@ -7,16 +7,17 @@ from dataclasses import replace
 import pytest
 
 from graphfilter.systems import committee
-from graphfilter_research.paper import last_epoch, options, peer_table, theta
-from graphfilter_research.paper.run_table import RunTable
+from graphfilter_research.paper import collect, last_epoch, peer_table, settings
+from graphfilter_research.paper.target import RunTable
 from graphfilter_research.paper.targets import TARGETS
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every target run on the embedded karate club, for two epochs."""
-    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
-    for module in (theta, last_epoch, peer_table):
+    monkeypatch.setattr(collect, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(settings, "THETA_SPLITS", "stratified")
+    for module in (last_epoch, peer_table):
         monkeypatch.setattr(module, "SPLIT_RULE", "stratified")
     few_printed = (replace(peer_table.QUICK[0], dataset="karate"),)
     monkeypatch.setattr(peer_table, "QUICK", few_printed)

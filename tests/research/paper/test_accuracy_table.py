@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter_research.paper import table2
-from graphfilter_research.paper.comparison import compare_accuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import Accuracy
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper import accuracy_table
+from graphfilter_research.paper.collect import Options, read_target_records
+from graphfilter_research.paper.published import Accuracy
+from graphfilter_research.paper.tables import compare_accuracy
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")
@@ -40,8 +39,8 @@ def test_literature_is_run_on_the_geom_gcn_splits_when_asked() -> None:
     titles = {"sgc": "GCN", "mlp": "GAT"}
     literature = {name: {"texas": Accuracy(50.0)} for name in titles}
     small = replace(
-        table2.TABLE, fixed=("texas",), literature=literature, systems=("mlp",), ours=("mlp",),
-        others=tuple(titles), variants=(),
+        accuracy_table.TABLE_OF_LOW, fixed=("texas",), literature=literature, systems=("mlp",),
+        ours=("mlp",), others=tuple(titles), variants=(),
     )  # fmt: skip
     pairs = small.pairs(["texas"], replace(QUICK, literature=True, variants=True))
     assert [(p.model, p.split_rule, p.scaling) for p in pairs] == [

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from graphfilter_research.paper import answers
 from graphfilter_research.paper.answers import Measured, in_words
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import (
     LITERATURE_2,
     LITERATURE_3,
     TABLE_2,
@@ -18,6 +17,7 @@ from graphfilter_research.paper.published_accuracy import (
     TABLE_5,
     Accuracy,
 )
+from graphfilter_research.paper.tables import ComparedAccuracy
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 

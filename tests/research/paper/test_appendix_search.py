@@ -13,9 +13,9 @@ import pytest
 
 from graphfilter.splits import Split
 from graphfilter_research.bench.search import Found, SearchResult
-from graphfilter_research.paper import appendix_search, run_table
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import CHOSEN
+from graphfilter_research.paper import appendix_search, target
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.published import CHOSEN
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")
@@ -88,7 +88,7 @@ def test_searches_side_by_side_are_those_of_one_at_a_time(
         return SearchResult(system, SPLIT, own, Found(BEST, 0.9, 0.7 + split / 10), 2, 1, 0)
 
     monkeypatch.setattr(appendix_search, "search", found)
-    monkeypatch.setattr(run_table, "ProcessPoolExecutor", Threads)
+    monkeypatch.setattr(target, "ProcessPoolExecutor", Threads)
     made = {}
     for jobs in (1, 2):
         folder = tmp_path / str(jobs)

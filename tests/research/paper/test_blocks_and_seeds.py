@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfilter_research.paper import figure3_seeds, figures1_5
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper import figure3, figures1_5
+from graphfilter_research.paper.collect import Options, read_target_records
 from graphfilter_research.paper.targets import TARGETS
 
 
@@ -25,6 +24,6 @@ def test_every_run_has_a_rewired_graph_of_its_own(tmp_path: Path) -> None:
     TARGETS["noise-seeds"].collect(tmp_path, Options(quick=True, device="cpu"), None)
     records = read_target_records(tmp_path, "noise-seeds-quick")
     runs = {(r.model, r.seed, r.split_index): r.data_checksum for r in records}
-    assert len(runs) == len(records) == 2 * len(figure3_seeds.SYSTEMS)
+    assert len(runs) == len(records) == 2 * len(figure3.SEEDS_SYSTEMS)
     assert all(seed == split for _, seed, split in runs)
     assert runs["sgf", 0, 0] == runs["sgf-every-layer", 0, 0] != runs["sgf", 1, 1]

@@ -18,10 +18,9 @@ from graphfilter.splits import Split
 from graphfilter.util.errors import DataFileError
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.search import Found, SearchResult
-from graphfilter_research.paper import appendix_search, options
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import CHOSEN
-from graphfilter_research.paper.records import open_records, read_target_records
+from graphfilter_research.paper import appendix_search, collect
+from graphfilter_research.paper.collect import Options, open_records, read_target_records
+from graphfilter_research.paper.published import CHOSEN
 from graphfilter_research.paper.reproduction_page import render_reproduction
 from graphfilter_research.paper.targets import TARGETS
 
@@ -74,7 +73,7 @@ def search_once(graph: object, system: str, **_: object) -> SearchResult:
 @pytest.mark.parametrize("name", ["fig-dynamics", "search"])
 @pytest.mark.parametrize("n_lost", [1, 20])
 def test_target_goes_on_after_a_cut_last_line(name: str, n_lost: int, tmp_path, monkeypatch):
-    monkeypatch.setattr(options, "QUICK_EPOCHS", 2)
+    monkeypatch.setattr(collect, "QUICK_EPOCHS", 2)
     monkeypatch.setattr(appendix_search, "search", search_once)
     target: Any = TARGETS[name]
     target = replace(target, quick=("karate",))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfilter.util.errors import ConfigError
-from graphfilter_research.paper.collect import at_hand
-from graphfilter_research.paper.options import Options
+from graphfilter_research.paper.collect import Options, at_hand
 
 
 def test_options_and_datasets_are_checked() -> None:

@@ -11,9 +11,8 @@ import pytest
 from graphfilter.systems import get_system
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper import committee_table
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import open_records
+from graphfilter_research.paper.collect import Options, open_records
+from graphfilter_research.paper.tables import ComparedAccuracy
 
 
 def record(model: str, split: int, test: float, members: dict[str, Any] | None = None) -> Record:

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper.comparison import ComparedAccuracy, compare_accuracy, compare_chosen
-from graphfilter_research.paper.published_accuracy import Accuracy
+from graphfilter_research.paper.published import Accuracy
+from graphfilter_research.paper.tables import ComparedAccuracy, compare_accuracy, compare_chosen
 
 RNG = np.random.default_rng(0)
 OURS = RNG.normal(87, 1.5, 7)

@@ -9,8 +9,7 @@ import pytest
 
 from graphfilter.filters import StackedFilter
 from graphfilter_research.paper import figure2
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper.collect import Options, read_target_records
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")

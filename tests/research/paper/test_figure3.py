@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter_research.paper import figure3
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper.collect import Options, read_target_records
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfilter.filters import StackedFilter
-from graphfilter_research.paper.options import Options
+from graphfilter_research.paper.collect import Options
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")

@@ -9,8 +9,8 @@ import pytest
 
 from graphfilter.metrics import corrected_t_test
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper import label_efficiency
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper import share_table
+from graphfilter_research.paper.collect import read_target_records
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 Runs = dict[tuple[str, str, str], list[Record]]
@@ -19,7 +19,7 @@ Runs = dict[tuple[str, str, str], list[Record]]
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     found: Runs = {}
-    for record in read_target_records(RESULTS, label_efficiency.TARGET.name):
+    for record in read_target_records(RESULTS, share_table.FEW_LABELS_TARGET.name):
         found.setdefault((record.dataset, record.split_rule, record.model), []).append(record)
     return {key: sorted(own, key=lambda r: r.split_index) for key, own in found.items()}
 
@@ -31,9 +31,9 @@ def scores(runs: Runs, dataset: str, rule: str, model: str) -> np.ndarray:
 def test_every_cell_has_ten_runs(runs: Runs) -> None:
     cells = [
         (dataset, rule, model)
-        for dataset in label_efficiency.TARGET.datasets
-        for rule in label_efficiency.SHARES.rules_of(dataset)
-        for model in label_efficiency.SHARES.systems
+        for dataset in share_table.FEW_LABELS_TARGET.datasets
+        for rule in share_table.FEW_LABELS.rules_of(dataset)
+        for model in share_table.FEW_LABELS.systems
     ]
     assert {cell: len(own) for cell, own in runs.items()} == dict.fromkeys(cells, 10)
 

@@ -16,7 +16,7 @@ from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.paper import last_epoch
-from graphfilter_research.paper.comparison import ComparedAccuracy
+from graphfilter_research.paper.collect import Options
 from graphfilter_research.paper.last_epoch import (
     DATASETS,
     SYSTEM,
@@ -25,9 +25,9 @@ from graphfilter_research.paper.last_epoch import (
     VARIANTS,
     LastEpoch,
 )
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import LITERATURE_3
-from graphfilter_research.paper.run_table import stay_silent
+from graphfilter_research.paper.published import LITERATURE_3
+from graphfilter_research.paper.tables import ComparedAccuracy
+from graphfilter_research.paper.target import stay_silent
 from graphfilter_research.paper.targets import TARGETS
 
 QUICK = Options(quick=True, device="cpu")

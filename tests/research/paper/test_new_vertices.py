@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from graphfilter_research.bench.pair import blank_records
-from graphfilter_research.paper import new_vertices
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
+from graphfilter_research.paper import share_table
+from graphfilter_research.paper.collect import Options
+from graphfilter_research.paper.tables import ComparedAccuracy
 
 
 def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
-    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=2, device="cpu"))
+    pairs = share_table.NEW_VERTICES_TARGET.pairs(["cora"], Options(runs=2, device="cpu"))
     asked = {(pair.model, pair.split_rule) for pair in pairs}
     assert len(asked) == len(pairs) == 5 * 3 * 2
     assert {rule for _, rule in asked} == {
@@ -16,14 +16,14 @@ def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
 
 
 def test_table_has_seen_and_new_side_by_side() -> None:
-    pairs = new_vertices.TARGET.pairs(["cora"], Options(runs=1, device="cpu"))
+    pairs = share_table.NEW_VERTICES_TARGET.pairs(["cora"], Options(runs=1, device="cpu"))
     records = []
     for i, pair in enumerate(pairs):
         part = {"n_vertices": 10, "accuracy": 0.5 + i / 100}
         for record in blank_records(pair):
             record.scores.update(train=part, val=part, test=part)
             records.append(record)
-    rendered = new_vertices.TARGET.show(records, ["cora"])
+    rendered = share_table.NEW_VERTICES_TARGET.show(records, ["cora"])
     (block,) = rendered.blocks
     assert block.columns == (
         "5 %, seen", "5 %, new", "20 %, seen", "20 %, new", "50 %, seen", "50 %, new",

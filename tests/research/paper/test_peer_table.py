@@ -7,9 +7,8 @@ from pathlib import Path
 from graphfilter.systems import get_system
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper import peer_table
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import open_records
+from graphfilter_research.paper.collect import Options, open_records
+from graphfilter_research.paper.tables import ComparedAccuracy
 
 PARTS: tuple[str, ...] = ("train", "val", "test")
 

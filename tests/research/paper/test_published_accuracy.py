@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfilter_research.bench.search import PAPER_AXES
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.published import (
     CHOSEN,
     DATASET_TITLES,
     DEPTHS,

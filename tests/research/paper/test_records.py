@@ -8,7 +8,7 @@ import pytest
 
 from graphfilter.util.errors import DataFileError
 from graphfilter_research.lines import pack_lines
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper.collect import read_target_records
 
 
 def test_packed_records_are_the_same_bytes_for_the_same_records(tmp_path: Path) -> None:

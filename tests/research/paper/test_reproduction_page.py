@@ -12,8 +12,7 @@ import pytest
 
 from graphfilter.systems import get_system
 from graphfilter_research.paper.accuracy_table import CODE
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.published_accuracy import SAME_ROW, Accuracy
+from graphfilter_research.paper.published import SAME_ROW, Accuracy
 from graphfilter_research.paper.reproduction_page import (
     first_comparisons,
     headline,
@@ -21,7 +20,7 @@ from graphfilter_research.paper.reproduction_page import (
     panels,
     render_reproduction,
 )
-from graphfilter_research.paper.tables import Block, Rendered, Row
+from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}

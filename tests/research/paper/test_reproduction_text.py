@@ -15,8 +15,8 @@ from graphfilter.util.records import convert
 from graphfilter_research.bench.record import Record, read_records
 from graphfilter_research.paper import appendix_search, last_epoch, settings
 from graphfilter_research.paper.accuracy_table import CHOSEN
-from graphfilter_research.paper.comparison import compare_chosen, compare_runs, select
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import read_json_lines, read_target_records
+from graphfilter_research.paper.published import (
     DATASET_TITLES,
     LITERATURE_2,
     LITERATURE_3,
@@ -25,7 +25,7 @@ from graphfilter_research.paper.published_accuracy import (
     ROW_TITLES,
     TABLE_4,
 )
-from graphfilter_research.paper.records import read_json_lines, read_target_records
+from graphfilter_research.paper.tables import compare_chosen, compare_runs, select
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"

@@ -9,9 +9,9 @@ import pytest
 
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.accuracy_table import CHOSEN
-from graphfilter_research.paper.comparison import compare_chosen, compare_runs
-from graphfilter_research.paper.published_accuracy import LOW, MIDDLE_AND_HIGH
-from graphfilter_research.paper.records import read_json_lines, read_target_records
+from graphfilter_research.paper.collect import read_json_lines, read_target_records
+from graphfilter_research.paper.published import LOW, MIDDLE_AND_HIGH
+from graphfilter_research.paper.tables import compare_chosen, compare_runs
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"

@@ -9,9 +9,8 @@ import numpy as np
 
 from graphfilter_research.bench.record import Record, read_records
 from graphfilter_research.paper import answers, settings
-from graphfilter_research.paper.comparison import FIXED, ComparedAccuracy, compare_runs
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options, read_target_records
+from graphfilter_research.paper.published import (
     LITERATURE_2,
     LITERATURE_3,
     LOW,
@@ -20,7 +19,7 @@ from graphfilter_research.paper.published_accuracy import (
     TABLE_3,
     TABLE_5,
 )
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper.tables import FIXED, ComparedAccuracy, compare_runs
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "results"

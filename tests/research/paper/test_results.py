@@ -15,11 +15,10 @@ from graphfilter_research.bench.pair import divide_name
 from graphfilter_research.bench.record import read_records
 from graphfilter_research.bench.summary import summarise
 from graphfilter_research.bench.tables import make_table
-from graphfilter_research.paper import committee_summary, committee_table
+from graphfilter_research.paper import committee_table
 from graphfilter_research.paper.accuracy_table import CHOSEN
-from graphfilter_research.paper.comparison import compare_accuracy, compare_chosen, select
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import (
+from graphfilter_research.paper.collect import Options, known_records, read_target_records
+from graphfilter_research.paper.published import (
     DATASET_TITLES,
     DEPTHS,
     LOW,
@@ -28,8 +27,8 @@ from graphfilter_research.paper.published_accuracy import (
     TABLE_3,
     TABLE_4,
 )
-from graphfilter_research.paper.records import known_records, read_target_records
 from graphfilter_research.paper.table4 import stacking_system
+from graphfilter_research.paper.tables import compare_accuracy, compare_chosen, select
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
@@ -204,7 +203,7 @@ def test_readme_says_of_the_committee_what_the_records_do() -> None:
     """Else run: python tools/write_results.py."""
     readme = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
     between = readme.partition("<!-- begin:committee -->\n")[2].partition("<!-- end:committee")[0]
-    assert between.strip() == committee_summary.summarise(RESULTS)
+    assert between.strip() == committee_table.summarise(RESULTS)
 
 
 def test_committee_ranks_first_among_systems_on_record_everywhere() -> None:
@@ -260,7 +259,7 @@ def test_comparison_page_says_what_the_records_do() -> None:
     words = " ".join(page.split())
     assert f"they have {trees[0]:.1f} % ROC AUC on Tolokers and {trees[1]:.1f} % on Mine" in words
     assert f"the committee {committee[0]:.1f} % and {committee[1]:.1f} %" in words
-    summary = committee_summary.summarise(RESULTS)
+    summary = committee_table.summarise(RESULTS)
     assert "significantly better on any of the 14 datasets above 1,000 vertices" in summary
     assert "on record, in its authors' setting, on all 14 datasets above 1,000 vertices" in words
     assert "higher mean on 3:" in summary

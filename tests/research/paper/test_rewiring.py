@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 from graphfilter.data import make_karate
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter_research.paper.rewiring import rewire, swap_edges
+from graphfilter_research.paper.figure3 import rewire, swap_edges
 
 
 def pairs(graph: Graph) -> set[tuple[int, int]]:

@@ -10,10 +10,9 @@ import pytest
 from graphfilter.systems import get_system
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper import settings
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.published_accuracy import TABLE_3, Accuracy
-from graphfilter_research.paper.records import open_records
+from graphfilter_research.paper.collect import Options, open_records
+from graphfilter_research.paper.published import TABLE_3, Accuracy
+from graphfilter_research.paper.tables import ComparedAccuracy
 
 SPLITS = range(6)
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import ConfigError
-from graphfilter_research.paper.published_frequency import TABLE_1, Printed
+from graphfilter_research.paper.published import TABLE_1, Printed
 from graphfilter_research.paper.table1 import PUBLISHED_AS, measure
 
 # r(Y) signed, r(Y) one-hot and r(X), as printed with two digits.

@@ -9,8 +9,7 @@ from tests.processes import forking
 
 from graphfilter_research.bench.matrix import run_matrix
 from graphfilter_research.bench.record import RecordFile, read_records
-from graphfilter_research.paper.collect import pairs_of
-from graphfilter_research.paper.options import Options
+from graphfilter_research.paper.collect import Options, pairs_of
 from graphfilter_research.paper.table4 import stacking_system
 
 QUICK = Options(quick=True, device="cpu")

@@ -8,9 +8,8 @@ import io
 import pytest
 
 from graphfilter.report.tables import text_rows, to_csv, to_latex, to_markdown
-from graphfilter_research.paper.comparison import ComparedAccuracy
-from graphfilter_research.paper.published_accuracy import Accuracy
-from graphfilter_research.paper.tables import Block, Rendered, Row, make_table
+from graphfilter_research.paper.published import Accuracy
+from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row, make_table
 
 
 def make_rendered() -> Rendered:

@@ -14,8 +14,7 @@ from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record
 from graphfilter_research.lines import pack_lines
 from graphfilter_research.paper import reproduction_page, targets
-from graphfilter_research.paper.options import Options
-from graphfilter_research.paper.records import read_target_records
+from graphfilter_research.paper.collect import Options, read_target_records
 from graphfilter_research.paper.target import MeasuredTarget, Target
 from graphfilter_research.paper.targets import TARGETS
 
