@@ -1,7 +1,4 @@
-"""Densities over the spectrum 0..2: of the graph's frequencies, and of the labels' energy.
-
-Where the frequencies of a graph lie, and the energy of its labels.
-"""
+"""Densities over 0..2: of a graph's frequencies, and of the energy of its labels."""
 
 from __future__ import annotations
 
@@ -129,7 +126,9 @@ def label_energy(graph: Graph, encoding: str = "signed", n_bins: int = 40) -> De
         energy = (signals.T @ vectors) ** 2
         return _density(_histogram(eigenvalues, energy, edges), edges, exact=True)
     shifted = _shifted_laplacian(graph)
-    moments = [_moments(shifted, _column(signals, c), 2 * n_bins) for c in range(graph.n_classes)]
+    columns = (signals[:, [c]] for c in range(graph.n_classes))
+    dense = (c.toarray() if isinstance(c, sp.csr_array) else c for c in columns)
+    moments = [_moments(shifted, c.ravel(), 2 * n_bins) for c in dense]
     return _density(_integrate(np.stack(moments), edges), edges, exact=False)
 
 
@@ -137,12 +136,6 @@ def _bin_edges(n_bins: int) -> NDArray[np.float64]:
     if n_bins < 1:
         raise ConfigError(f"n_bins must be at least 1; got {n_bins}.")
     return np.linspace(0.0, 2.0, n_bins + 1)
-
-
-def _column(signals: Any, c: int) -> NDArray[np.float64]:
-    if isinstance(signals, sp.csr_array):
-        return signals[:, [c]].toarray().ravel()
-    return np.ascontiguousarray(signals[:, c])
 
 
 def _histogram(
@@ -186,19 +179,14 @@ def _moments(shifted: sp.csr_array, x: NDArray[np.float64], n_moments: int) -> N
 def _integrate(moments: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mass in each bin of the damped Chebyshev series with these rows of moments."""
     n_moments = moments.shape[1]
-    damped = moments * _jackson(n_moments)
-    angle = np.arccos(np.clip(edges - 1.0, -1.0, 1.0))
-    k = np.arange(1, n_moments)[:, None]
-    waves = np.sin(k * angle) / k
-    cumulative = (damped[:, :1] * (np.pi - angle) - 2 * damped[:, 1:] @ waves) / np.pi
-    return np.diff(cumulative, axis=1)
-
-
-def _jackson(n_moments: int) -> NDArray[np.float64]:
     k = np.arange(n_moments)
     step = np.pi / (n_moments + 1)
     turn = (n_moments - k + 1) * np.cos(k * step) + np.sin(k * step) / np.tan(step)
-    return turn / (n_moments + 1)
+    damped = moments * turn / (n_moments + 1)  # Jackson's kernel
+    angle = np.arccos(np.clip(edges - 1.0, -1.0, 1.0))
+    waves = np.sin(k[1:, None] * angle) / k[1:, None]
+    cumulative = (damped[:, :1] * (np.pi - angle) - 2 * damped[:, 1:] @ waves) / np.pi
+    return np.diff(cumulative, axis=1)
 
 
 def _density(

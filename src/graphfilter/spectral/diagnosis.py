@@ -1,8 +1,6 @@
-"""What a diagnosis says, in sentences that follow from its numbers alone.
+"""What labels or numbers of a graph look like to a filter, as a person can act on it.
 
-What a graph's labels look like to a filter, in words and numbers a person can act on.
-
-What numbers of vertices, or several labels of each, look like to a filter.
+The sentences follow from the numbers of a diagnosis alone.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _ONE_SIDE = (
     "No two labelled vertices are adjacent: the labels are on one side of the graph, so this is "
     "measured two steps away."
 )
-# Adjusted homophily nearer to 0 than this is called chance.
+# Adjusted homophily, or a correlation, nearer to 0 than this is called chance.
 _CHANCE = 0.1
 
 
@@ -121,7 +119,15 @@ def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: i
     if not n_edges:
         return "There are no edges: use a model of the features alone."
     if steps == 2:
-        return _advise_on_one_side(edge, adjusted)
+        if np.isnan(edge):
+            return (
+                f"{_ONE_SIDE} No two of them share a neighbour either, so the edges say nothing "
+                "about them: compare with a model that ignores the graph."
+            )
+        use = "Use an adaptive filter, and compare it with a model that ignores the graph."
+        if adjusted > _CHANCE:
+            use = "A filter that looks two steps away, as an adaptive one does, can use that."
+        return f"{_ONE_SIDE} {describe_agreement(edge, adjusted, 2)} {use}"
     if np.isnan(edge) or range_name == "unknown":
         return (
             f"{describe_agreement(edge, adjusted)} Use an adaptive filter, and compare it with a "
@@ -152,21 +158,6 @@ def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: i
         "alone determines the label: use an adaptive filter, and compare it with a model that "
         "ignores the graph."
     )
-
-
-def _advise_on_one_side(edge: float, adjusted: float) -> str:
-    """Return which model labels on one side of the graph need."""
-    if np.isnan(edge):
-        return (
-            f"{_ONE_SIDE} No two of them share a neighbour either, so the edges say nothing about "
-            "them: compare with a model that ignores the graph."
-        )
-    agreement = describe_agreement(edge, adjusted, 2)
-    if adjusted > _CHANCE:
-        use = "A filter that looks two steps away, as an adaptive one does, can use that."
-    else:
-        use = "Use an adaptive filter, and compare it with a model that ignores the graph."
-    return f"{_ONE_SIDE} {agreement} {use}"
 
 
 def describe_confidence(low: float, high: float, confidence: str) -> str:
@@ -269,8 +260,11 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         raise GraphError(f"a diagnosis needs at least 2 labelled vertices; got {len(known)}.")
     if len(np.unique(check_labels(graph)[known])) < 2:
         raise GraphError("a diagnosis needs labels of at least two classes; got one.")
-    seen = graph if index is None else _with_labels_of(graph, known)
-    labels = check_labels(seen)
+    labels, seen = check_labels(graph), graph
+    if index is not None:
+        labels = np.full(graph.n_vertices, -1)
+        labels[known] = check_labels(graph)[known]
+        seen = replace(graph, labels=labels)
     edge, adjusted = homophily(seen), homophily(seen, "adjusted")
     far = two_steps(seen, known) if graph.n_edges and np.isnan(edge) else None
     near, own = (seen, known) if far is None else far
@@ -282,6 +276,17 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     confidence = "exact" if len(own) == near.n_vertices else sure
     range_name = frequency_range(frequency.mean)
     steps = 1 if far is None else 2
+    advice = advise(range_name, graph.n_edges, edge, adjusted, steps)
+    if graph.n_edges:
+        sure = describe_confidence(frequency.mean_low, frequency.mean_high, confidence)
+        # Where the labels are too few to tell, that comes first.
+        advice = (
+            f"{sure} As far as the estimate goes: {advice}"
+            if confidence == "unsure"
+            else f"{advice} {sure}"
+        )
+    values = np.empty(0) if graph.features is None else feature_frequency(graph)
+    known_values = values[np.isfinite(values)]
     counts = np.bincount(labels[known], minlength=seen.n_classes).tolist()
     return Diagnosis(
         n_vertices=graph.n_vertices,
@@ -295,14 +300,12 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
         range=range_name,
         edge_homophily=edge,
         adjusted_homophily=adjusted,
-        feature_frequency=_feature_summary(graph),
+        feature_frequency=(float(known_values.mean()), float(known_values.std()))
+        if len(known_values)
+        else None,
         confidence=confidence,
         kind=describe_kind(range_name, confidence, graph.n_edges, edge, adjusted, steps),
-        advice=_advice(
-            advise(range_name, graph.n_edges, edge, adjusted, steps),
-            describe_confidence(frequency.mean_low, frequency.mean_high, confidence),
-            confidence if graph.n_edges else "no edges",
-        ),
+        advice=advice,
         steps=steps,
     )
 
@@ -315,33 +318,6 @@ def known_frequency(graph: Graph, known: ArrayLike) -> FrequencyEstimate:
     none = np.full(graph.n_classes, np.nan)
     nan = float("nan")
     return replace(found, value=none, low=none, high=none, mean=nan, mean_low=nan, mean_high=nan)
-
-
-def _advice(what: str, sure: str, confidence: str) -> str:
-    """Return advice; where the labels are too few to tell, that comes first."""
-    if confidence == "no edges":
-        return what
-    if confidence == "unsure":
-        return f"{sure} As far as the estimate goes: {what}"
-    return f"{what} {sure}"
-
-
-def _with_labels_of(graph: Graph, index: NDArray[np.int64]) -> Graph:
-    labels = np.full(graph.n_vertices, -1)
-    labels[index] = check_labels(graph)[index]
-    return replace(graph, labels=labels)
-
-
-def _feature_summary(graph: Graph) -> tuple[float, float] | None:
-    if graph.features is None:
-        return None
-    values = feature_frequency(graph)
-    known = values[np.isfinite(values)]
-    return (float(known.mean()), float(known.std())) if len(known) else None
-
-
-# A correlation nearer to 0 than this is called chance.
-_CHANCE_values = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,9 +432,9 @@ def _advise(correlation: NDArray[np.float64], steps: int, n_edges: int) -> str:
     mean = float(np.nanmean(correlation))
     who = "Neighbours" if steps == 1 else "Vertices that share a neighbour"
     start = "" if steps == 1 else "No two vertices whose values are known are adjacent. "
-    if mean > _CHANCE_values:
+    if mean > _CHANCE:
         text = f"{who} have similar values (correlation {mean:.2f}): the graph should help."
-    elif mean < -_CHANCE_values:
+    elif mean < -_CHANCE:
         text = f"{who} have opposite values (correlation {mean:.2f}): an adaptive filter is needed."
     else:
         text = (

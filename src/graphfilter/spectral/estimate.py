@@ -131,12 +131,16 @@ def estimate_label_frequency(
     index = check_index(graph, index)
     signals = label_signals(graph, encoding)
     y = signals[index].toarray() if isinstance(signals, sp.csr_array) else signals[index]
-    if method != "unbiased":
-        value = (_induced if method == "induced" else _naive)(graph, index, y)
-        none = np.full(graph.n_classes, np.nan)
-        nan = float("nan")
-        return FrequencyEstimate(value, none, none, _mean(value), nan, nan, method, encoding)
-    return _unbiased(graph, index, y, level, encoding)
+    if method == "unbiased":
+        return _unbiased(graph, index, y, level, encoding)
+    if method == "naive":
+        signal = np.zeros((graph.n_vertices, y.shape[1]))
+        signal[index] = y
+        value = rayleigh_quotient(graph, signal)
+    else:
+        value = _induced(graph, index, y)
+    none, nan = np.full(graph.n_classes, np.nan), float("nan")
+    return FrequencyEstimate(value, none, none, _mean(value), nan, nan, method, encoding)
 
 
 def estimate_signal_frequency(
@@ -247,9 +251,3 @@ def _induced(graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]) -> 
     form = np.einsum("ij,ij->j", y, inner @ y) - (1 - p) * (diagonal * y**2).sum(axis=0)
     size = (y**2).sum(axis=0) / p
     return np.divide(form / p**2, size, out=nothing, where=size > 0)
-
-
-def _naive(graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    signal = np.zeros((graph.n_vertices, y.shape[1]))
-    signal[index] = y
-    return rayleigh_quotient(graph, signal)

@@ -1,9 +1,4 @@
-"""The Laplacian and the Rayleigh quotient: how fast a signal oscillates over a graph.
-
-Homophily: how often neighbours carry the same label.
-
-Labels on one side of a graph: accounts but not the devices between them.
-"""
+"""How fast a signal oscillates over a graph, and how often neighbours carry the same label."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import ConfigError, GraphError, check_name
@@ -73,17 +68,67 @@ def rayleigh_quotient(graph: Graph, signal: Any) -> Any:
     array([ 0.,  1., nan])
     """
     sparse = sp.issparse(signal)
-    values: Any = sp.csr_array(signal) if sparse else _as_array(signal)
+    try:
+        values: Any = sp.csr_array(signal) if sparse else np.asarray(signal)
+        values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise GraphError("a signal must be numbers, one row per vertex.") from None
     n = graph.n_vertices
     if values.ndim not in (1, 2) or values.shape[0] != n:
         raise GraphError(f"a signal must have one row per vertex ({n}); got shape {values.shape}.")
     if not np.isfinite(values.data if sparse else values).all():
         raise GraphError("a signal must be finite; got NaN or infinity. Fill or drop those first.")
-    if sparse:
-        return _sparse_quotients(graph, values)
-    if values.ndim == 1:
-        return float(_dense_quotients(graph, values[:, None])[0])
-    return _dense_quotients(graph, values)
+    of_one = values.ndim == 1
+    forms = _sparse_forms if sparse else _dense_forms
+    norm, form = forms(graph, values[:, None] if of_one else values)
+    result = np.divide(form, norm, out=np.full(len(norm), np.nan), where=norm > 0)
+    # Rounding may step a hair over the bounds that the theory guarantees.
+    result = np.clip(result, 0.0, 2.0)
+    return float(result[0]) if of_one else result
+
+
+def _dense_forms(graph: Graph, signal: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return x'x and x'Lx of each column, but for one factor per column."""
+    adjacency, connected = normalised_adjacency(graph), graph.degrees > 0
+    made = np.zeros((2, signal.shape[1]))
+    for some in blocks(signal.shape[1], _DENSE_COLUMNS):
+        x = signal[:, some].astype(np.float64)
+        x = np.ldexp(x, -_exponent(np.abs(x).max(axis=0)))
+        norm = np.einsum("ij,ij->j", x, x)
+        diagonal = norm if connected.all() else np.einsum("i,ij,ij->j", connected, x, x)
+        made[:, some] = norm, diagonal - np.einsum("ij,ij->j", x, adjacency @ x)
+    return made[0], made[1]
+
+
+def _sparse_forms(graph: Graph, signal: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return x'x and x'Lx of each sparse column, but for one factor per column."""
+    n, d = signal.shape
+    x = signal.astype(np.float64)
+    x.data = np.ldexp(x.data, -_exponent(abs(x).max(axis=0).toarray().ravel())[x.indices])
+    adjacency, squares = normalised_adjacency(graph), x.data**2
+    norm = np.bincount(x.indices, squares, d)
+    connected = np.repeat(graph.degrees > 0, np.diff(x.indptr))
+    form = np.bincount(x.indices, squares * connected, d)
+    # Row v of A X costs the stored entries of v's neighbours; blocks of rows bound the sum.
+    links = (np.ones(len(graph.indices), dtype=bool), graph.indices, graph.indptr)
+    cost = np.cumsum(sp.csr_array(links, shape=(n, n)) @ np.diff(x.indptr))
+    start, before = 0, 0
+    while start < n:
+        reach = np.searchsorted(cost, before + _SPARSE_PRODUCTS, side="right")
+        stop = max(int(reach), start + 1)
+        block = x[start:stop].multiply(adjacency[start:stop] @ x).tocsr()
+        form -= np.bincount(block.indices, block.data, d)
+        start, before = stop, cost[stop - 1]
+    return norm, form
+
+
+def _exponent(peak: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the power of two above each peak.
+
+    A signal divided by it lies in -1..1, so that its squares do not overflow. The division is
+    exact, and does not overflow either where the peak is subnormal and 1/peak infinite.
+    """
+    return np.frexp(peak)[1]
 
 
 def label_frequency(graph: Graph, encoding: str = "signed") -> NDArray[np.float64]:
@@ -195,7 +240,8 @@ def check_labels(graph: Graph) -> NDArray[np.int64]:
 
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
     """Return D^{-1/2} A D^{-1/2}, zero at isolated vertices."""
-    scale, indptr = inverse_root_degrees(graph), graph.indptr
+    degrees, indptr = graph.degrees, graph.indptr
+    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     shape = (graph.n_vertices, graph.n_vertices)
     data = np.empty(len(graph.indices))
     # In blocks of rows: the adjacency may take most of the memory there is.
@@ -204,81 +250,9 @@ def normalised_adjacency(graph: Graph) -> sp.csr_array:
         values = scale[graph.indices[block]]
         if graph.weights is not None:
             values = graph.weights[block].astype(np.float64) * values
-        degrees = np.diff(indptr[rows.start : rows.stop + 1])
-        np.multiply(values, np.repeat(scale[rows], degrees), out=data[block])
+        counts = np.diff(indptr[rows.start : rows.stop + 1])
+        np.multiply(values, np.repeat(scale[rows], counts), out=data[block])
     return sp.csr_array((data, graph.indices, indptr), shape=shape)
-
-
-def inverse_root_degrees(graph: Graph) -> NDArray[np.float64]:
-    """Return d^{-1/2} for each vertex, 0 where it is isolated."""
-    degrees = graph.degrees
-    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-
-
-def _as_array(signal: ArrayLike) -> NDArray[Any]:
-    try:
-        values = np.asarray(signal)
-        return values if values.dtype.kind == "f" else values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise GraphError("a signal must be numbers, one row per vertex.") from None
-
-
-def _dense_quotients(graph: Graph, signal: NDArray[Any]) -> NDArray[np.float64]:
-    adjacency = normalised_adjacency(graph)
-    connected = graph.degrees > 0
-    quotients = []
-    for some in blocks(signal.shape[1], _DENSE_COLUMNS):
-        x = signal[:, some].astype(np.float64)
-        x = np.ldexp(x, -_exponent(np.abs(x).max(axis=0)))
-        norm = np.einsum("ij,ij->j", x, x)
-        product = np.einsum("ij,ij->j", x, adjacency @ x)
-        diagonal = norm if connected.all() else np.einsum("i,ij,ij->j", connected, x, x)
-        quotients.append(_quotient(diagonal - product, norm))
-    return np.concatenate(quotients) if quotients else np.empty(0)
-
-
-def _sparse_quotients(graph: Graph, signal: Any) -> NDArray[np.float64]:
-    n, d = signal.shape
-    x = signal.astype(np.float64)
-    peak = abs(x).max(axis=0).toarray().ravel()
-    x.data = np.ldexp(x.data, -_exponent(peak)[x.indices])
-    adjacency = normalised_adjacency(graph)
-    connected = graph.degrees > 0
-    squares = x.data**2
-    norm = _column_sums(x.indices, squares, d)
-    form = _column_sums(x.indices, squares * np.repeat(connected, np.diff(x.indptr)), d)
-    # Row v of A X costs the stored entries of v's neighbours; blocks of rows bound the sum.
-    links = (np.ones(len(graph.indices), dtype=bool), graph.indices, graph.indptr)
-    reached = sp.csr_array(links, shape=(n, n)) @ np.diff(x.indptr)
-    cost = np.concatenate([[0], np.cumsum(reached)])
-    start = 0
-    while start < n:
-        reach = np.searchsorted(cost, cost[start] + _SPARSE_PRODUCTS, side="right") - 1
-        stop = max(int(reach), start + 1)
-        block = x[start:stop].multiply(adjacency[start:stop] @ x).tocsr()
-        form -= _column_sums(block.indices, block.data, d)
-        start = stop
-    return _quotient(form, norm)
-
-
-def _column_sums(columns: Any, values: Any, d: int) -> NDArray[np.float64]:
-    return np.bincount(columns, weights=values, minlength=d).astype(np.float64)
-
-
-def _exponent(peak: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the power of two above each peak.
-
-    A signal divided by it lies in -1..1, so that its squares do not overflow. The division is
-    exact, and does not overflow either where the peak is subnormal and 1/peak infinite.
-    """
-    return np.frexp(peak)[1]
-
-
-def _quotient(form: NDArray[np.float64], norm: NDArray[np.float64]) -> NDArray[np.float64]:
-    result = np.full(len(norm), np.nan)
-    np.divide(form, norm, out=result, where=norm > 0)
-    # Rounding may step a hair over the bounds that the theory guarantees.
-    return np.clip(result, 0.0, 2.0)
 
 
 KINDS = ("edge", "vertex", "adjusted")
@@ -320,7 +294,8 @@ def homophily(graph: Graph, kind: str = "edge") -> float:
     if total == 0:
         return float("nan")
     if kind == "vertex":
-        return _vertex_homophily(rows, weights, agree, graph.n_vertices)
+        sums, agreeing = (np.bincount(rows, each, graph.n_vertices) for each in (weights, agree))
+        return float(np.mean(agreeing[sums > 0] / sums[sums > 0]))
     edge = float(agree.sum() / total)
     if kind == "edge":
         return edge
@@ -329,14 +304,6 @@ def homophily(graph: Graph, kind: str = "edge") -> float:
     if np.count_nonzero(shares) < 2:
         return float("nan")
     return (edge - by_chance) / (1 - by_chance)
-
-
-def _vertex_homophily(
-    rows: NDArray[np.int64], weights: NDArray[np.float64], agree: NDArray[np.float64], n: int
-) -> float:
-    total = np.bincount(rows, weights=weights, minlength=n)
-    agreeing = np.bincount(rows, weights=agree, minlength=n)
-    return float(np.mean(agreeing[total > 0] / total[total > 0]))
 
 
 # Pairs of vertices that are looked at; a vertex between k others makes k² of them.

@@ -1,7 +1,4 @@
-"""How the scalars of a filter moved in training.
-
-Responses of filters over graph frequency.
-"""
+"""How the scalars of a filter moved in training, and its response over graph frequency."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.pictures import (
@@ -28,6 +24,7 @@ from graphfilter.util.pictures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LETTERS = {"alpha": "α", "beta": "β", "theta": "θ", "cheby": "c"}
 
 
@@ -52,14 +49,16 @@ def dynamics(history: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()][:2]
     ['α₁', 'α₂']
     """
-    scalars = _scalars(history)
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
+    # What has one row of numbers per epoch, (n_epochs, K) each.
+    scalars = {name: values.T for name, values in arrays.items() if values.ndim == 2}
     if not scalars:
         raise GraphFilterError(
             "history must hold the scalars of a filter by epoch, such as alpha and beta; got "
             f"{', '.join(map(str, history)) or 'nothing'}. Filters that are fixed have none."
         )
     axes = take_axes(ax)
-    rows = np.concatenate([values.T for values in scalars.values()])
+    rows = np.concatenate(list(scalars.values()))
     most = float(np.abs(rows[np.isfinite(rows)]).max(initial=1e-12))
     n_epochs = rows.shape[1]
     image = axes.imshow(
@@ -71,38 +70,20 @@ def dynamics(history: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         vmax=most,
         extent=(-0.5, n_epochs - 0.5, len(rows) - 0.5, -0.5),
     )
-    _label_rows(axes, scalars)
+    # All rows have a name where there are few, some of each kind otherwise.
+    ticks: dict[int, str] = {}
+    start = 0
+    for name, values in scalars.items():
+        for i in range(0, len(values), 1 if len(rows) <= 20 else -(-len(values) // 4)):
+            number = str(i + (name in ("alpha", "beta")))
+            ticks[start + i] = _LETTERS.get(name, name) + number.translate(_LOWERED)
+        start += len(values)
+        if start < len(rows):
+            axes.axhline(start - 0.5, color="black", linewidth=1)
+    axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set_xlabel("epoch")
     axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
     return axes
-
-
-def _scalars(history: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """Return what has one row of numbers per epoch, (n_epochs, K) each."""
-    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
-    return {name: values for name, values in arrays.items() if values.ndim == 2}
-
-
-def _label_rows(axes: Axes, scalars: Mapping[str, NDArray[np.float64]]) -> None:
-    """Name the rows: all where there are few, some of each kind otherwise."""
-    ticks: list[int] = []
-    labels: list[str] = []
-    start = 0
-    few = sum(values.shape[1] for values in scalars.values()) <= 20
-    for name, values in scalars.items():
-        k = values.shape[1]
-        first = 1 if name in ("alpha", "beta") else 0
-        for i in range(0, k, 1 if few else -(-k // 4)):
-            ticks.append(start + i)
-            labels.append(f"{_LETTERS.get(name, name)}{_subscript(first + i)}")
-        start += k
-        if start < sum(other.shape[1] for other in scalars.values()):
-            axes.axhline(start - 0.5, color="black", linewidth=1)
-    axes.set_yticks(ticks, labels)
-
-
-def _subscript(number: int) -> str:
-    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))
 
 
 # The name of a response among the lines of a picture: each has the next colour.
