@@ -223,10 +223,7 @@ class SetCalibration:
         return any(fold.rule.diffusion > 0 for fold in self.folds)
 
     def p_values(
-        self,
-        outputs: Sequence[Array],
-        average: Average | None = None,
-        draws: Array | None = None,
+        self, outputs: Sequence[Array], average: Average | None = None, draws: Array | None = None
     ) -> Array:
         """Return how well every class fits every vertex: p-values (n, C).
 

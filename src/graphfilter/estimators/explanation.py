@@ -23,12 +23,7 @@ from graphfilter.estimators.members import FittedEstimator, FittedMember
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION, TargetScale
-from graphfilter.util.errors import (
-    ConfigError,
-    GraphError,
-    check_count,
-    check_name,
-)
+from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.util.machine import own_torch_state
 from graphfilter.util.words import count, listed, number, signed
 
@@ -120,11 +115,7 @@ class Explanation:
     def parts(self) -> tuple[tuple[str, float], ...]:
         """What adds up to the score, in words and numbers; parts without weight are left out."""
         named = [(self.title(s), s.contribution) for s in self.steps]
-        every = [
-            *named,
-            ("its position in the graph", self.structure),
-            (STARTS_FROM, self.base),
-        ]
+        every = [*named, ("its position in the graph", self.structure), (STARTS_FROM, self.base)]
         return tuple((name, value) for name, value in every if value)
 
     @staticmethod

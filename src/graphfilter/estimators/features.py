@@ -13,7 +13,6 @@ from graphfilter.data.attributes import check_real, check_sparse
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import FittedEstimator
 from graphfilter.estimators.targets import detached, in_one_line
-from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.util.errors import GraphError
@@ -32,29 +31,33 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
         return _features_of(estimator, held, reset)
     features = given_features(X)
     check_sparse(features, "X")
+    options: Any = {"accept_sparse": "csr", "dtype": np.float32}
+    options["ensure_min_samples"] = 2 if reset else 1
+    odd = _odd_column(features)
     if reset:
-        estimator.encoder_ = fit_encoder(features)
-    if estimator.encoder_ is not None:
-        encoded = encode_table(estimator.encoder_, features)
-        checked = check_array(
-            encoded, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2 if reset else 1
-        )
+        estimator.encoder_ = None if odd is None else _fit_encoder(features)
+    encoder = estimator.encoder_
+    if encoder is not None:
+        if not _is_table(features):
+            some = ", ".join(repr(column.name) for column in encoder.columns[:3])
+            raise GraphError(
+                f"X must be a table with the columns of the fit ({some}, ...), whose words, dates "
+                f"or gaps are encoded as in the fit; got {type(X).__name__}. Pass a DataFrame."
+            )
+        checked = check_array(encoder.transform(_arrow(features), _NAME), **options)
         if reset:
-            names = table_names(features)
+            names = _names(features)
             estimator.n_features_in_ = len(names)
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return checked
-    if (odd := odd_column(features)) is not None:
+    if odd is not None:
         raise GraphError(
             f"X must hold numbers, as in the fit; column {odd}. Fill it "
             "in, or fit on a table that has such cells too: fit then learns a value to replace "
             "them."
         )
     features = _in_order_of_the_fit(estimator, features, reset)
-    return validate_data(
-        estimator, features, accept_sparse="csr", dtype=np.float32, reset=reset,
-        ensure_min_samples=2 if reset else 1,
-    )  # fmt: skip
+    return validate_data(estimator, features, reset=reset, **options)
 
 
 def named_features(estimator: FittedEstimator, features: Any) -> dict[str, Any]:
@@ -135,48 +138,34 @@ def given_features(X: Any) -> Any:
     return given.data
 
 
-def fit_encoder(X: Any) -> TableEncoder | None:
-    """Return how the columns of a table become numbers; None where they are, or X is no table."""
-    names = table_names(X) if is_table(X) else []
-    for name, times in Counter(names).most_common(1):
-        if times > 1:
-            raise GraphError(f"X must name each column once; {name!r} is there {times} times.")
-    if odd_column(X) is None:
-        return None
+def _fit_encoder(X: Any) -> TableEncoder:
+    """Return how the columns of a table become numbers."""
     encoder = TableEncoder.fit(_arrow(X), _NAME)
     if not encoder.columns:
-        why = " ".join(encoder.notes)
-        raise GraphError(f"X must have a column to learn from; none of its {len(names)} is: {why}")
+        why, n = " ".join(encoder.notes), len(_names(X))
+        raise GraphError(f"X must have a column to learn from; none of its {n} is: {why}")
     return encoder
 
 
-def encode_table(encoder: TableEncoder, X: Any) -> Features:
-    """Return the numbers that a table becomes; columns are found by name, in any order."""
-    if not is_table(X):
-        some = ", ".join(repr(column.name) for column in encoder.columns[:3])
-        raise GraphError(
-            f"X must be a table with the columns of the fit ({some}, ...), whose words, dates or "
-            f"gaps are encoded as in the fit; got {type(X).__name__}. Pass a DataFrame."
-        )
-    return encoder.transform(_arrow(X), _NAME)
-
-
-def is_table(X: Any) -> bool:
+def _is_table(X: Any) -> bool:
     """Return whether X is a DataFrame of pandas, polars or pyarrow."""
     columns = getattr(X, "columns", None)
     return columns is not None and not callable(columns) and hasattr(X, "__arrow_c_stream__")
 
 
-def table_names(X: Any) -> list[str]:
+def _names(X: Any) -> list[str]:
     """Return the names of the columns of a table."""
     names = X.column_names if hasattr(X, "column_names") else X.columns
     return [str(name) for name in names]
 
 
-def odd_column(X: Any) -> str | None:
+def _odd_column(X: Any) -> str | None:
     """Return the first column that is not plain numbers, and why; None of an X that is no table."""
-    if not is_table(X):
+    if not _is_table(X):
         return None
+    for name, times in Counter(_names(X)).most_common(1):
+        if times > 1:
+            raise GraphError(f"X must name each column once; {name!r} is there {times} times.")
     return _odd_in_pandas(X) if hasattr(X, "iloc") else _odd_in_arrow(X)
 
 

@@ -38,20 +38,18 @@ def take_training(
     """
     if estimator.graph is not None:
         return take_bound(estimator, X, y, graph, vertices)
-    check_is_bound(vertices)
-    _check_is_features(X)
+    held = _read_graph(graph, X, vertices)
     if graph is None:
         warnings.warn(_WITHOUT_GRAPH, NoGraphWarning, stacklevel=3)
-    held = _hold(graph, X)
     y = align_target(X, y, held)
     features = take_features(estimator, X, held, reset=True)
     n = features.shape[0]
     fitted = _join(estimator, X, features, graph, held)
     if estimator.encoder_ is not None:
         fitted = fitted.replace(notes=(*fitted.notes, *estimator.encoder_.notes))
-    if y is None and (own := estimator.target_of(fitted)) is not None:
-        return fitted, own
     if y is None:
+        if (labelled := estimator.target_of(fitted)) is not None:
+            return fitted, labelled
         raise GraphError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
             "Give the labels, or a Graph that has some."
@@ -59,8 +57,17 @@ def take_training(
     target = estimator.read_target(y)
     if len(target) != n:
         raise GraphError(f"X and y must have one row per vertex; got {n} and {len(target)}.")
-    if target.task is CLASSIFICATION:
-        fitted = _named_like(fitted, target.codes, target.names)
+    labels, names = fitted.labels, target.names
+    if target.task is not CLASSIFICATION or labels is None:
+        return fitted, target
+    # ``score()`` compares like with like: a graph's own labels are kept where they are of the same
+    # classes, or where y holds their numbers; of something else, those of y take their place.
+    if not set(names.tolist()) & set(fitted.classes.tolist()):
+        known = target.codes >= 0
+        numbers = names.dtype.kind in "iu" and (names[target.codes[known]] == labels[known]).all()
+        changes = {"labels": labels if numbers else target.codes.copy()}
+        changes["classes"] = np.arange(fitted.n_classes) if numbers else names
+        fitted = dataclasses.replace(fitted, **changes)
     return fitted, target
 
 
@@ -69,11 +76,12 @@ def take_target(
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
     if estimator.graph is not None and graph is None:
-        return take_bound_target(estimator, X, vertices)
-    check_is_bound(vertices)
-    _check_is_features(X)
+        bound = estimator.graph
+        if estimator.bound_rows_ is None:
+            return bound, None if X is None else _vertex_numbers(X, bound)
+        return (estimator.graph_, None) if X is None else _join_rows(estimator, X, bound, vertices)
     fitted: Graph | None = getattr(estimator, "graph_", None)
-    held = _hold(graph, X)
+    held = _read_graph(graph, X, vertices)
     if X is None and (not isinstance(held, Graph) or held.features is None):
         if graph is None and fitted is not None:
             return fitted, None
@@ -139,14 +147,6 @@ _WITHOUT_GRAPH = (
 )
 
 
-def _check_is_features(X: Any) -> None:
-    if isinstance(X, Graph) or _is_graph(X):
-        raise GraphError(
-            f"X must hold the features of the vertices; got a {type(X).__name__}. "
-            "Pass it as graph=: its own features and labels are then used."
-        )
-
-
 def _is_graph(source: Any) -> bool:
     """Return whether this is a graph of networkx or PyG, not a table with columns so named."""
     if hasattr(source, "shape"):
@@ -154,27 +154,33 @@ def _is_graph(source: Any) -> bool:
     return hasattr(source, "edge_index") or (hasattr(source, "nodes") and hasattr(source, "edges"))
 
 
-def _hold(graph: Any, X: Any) -> Any:
+def _read_graph(graph: Any, X: Any, vertices: Any) -> Any:
     """Return a graph of another library as a Graph; edges and matrices as they are.
 
     Those have no features, labels or names, and their size depends on X. A DataFrame of edges is
     read as a table is, between the rows of X.
     """
-    if hasattr(graph, "columns") and not callable(graph.columns) and hasattr(X, "shape"):
-        return _read_edges(graph, row_names(X) or list(range(X.shape[0])))
-    return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
-
-
-def _read_edges(graph: Any, names: list[Any]) -> Graph:
-    """Return the graph of a table of edges between vertices of these names, the rows of X."""
+    if vertices is not None:
+        raise ConfigError(
+            "vertices is for an estimator that is bound to a graph, GraphClassifier(graph=g), "
+            "where X holds the features of some of its vertices; this one is bound to none."
+        )
+    if isinstance(X, Graph) or _is_graph(X):
+        raise GraphError(
+            f"X must hold the features of the vertices; got a {type(X).__name__}. "
+            "Pass it as graph=: its own features and labels are then used."
+        )
+    if not (hasattr(graph, "columns") and not callable(graph.columns) and hasattr(X, "shape")):
+        return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
+    names = row_names(X) or list(range(X.shape[0]))
     try:
         return Graph.from_frames({"id": names}, graph, id="id")
     except DataFileError as error:
-        found, known, _ = str(error).partition(" is not in vertices")
-        if not known:
+        edge, unknown, _ = str(error).partition(" is not in vertices")
+        if not unknown:
             raise
         raise GraphError(
-            f"{found} is no row of X, whose index names the vertices ({names[0]!r}, ...). Set it "
+            f"{edge} is no row of X, whose index names the vertices ({names[0]!r}, ...). Set it "
             'to the ids that the edges name: X.set_index("the column of the ids").'
         ) from None
 
@@ -184,37 +190,13 @@ def _join(estimator: FittedEstimator, X: Any, features: Any, graph: Any, held: A
     n = features.shape[0]
     # Edges between names say nothing of the order of the rows: X does.
     rows = row_names(X) if named_pairs(held) else None
-    made = Graph.of(held, n) if rows is None else Graph.of(held, n, vertex_names=rows)
+    made = Graph.of(held, n, **({} if rows is None else {"vertex_names": rows}))
     if X is not None and graph is not None:
         made = align(X, made, has_names=graph is not held)
     # Its own are neither copied nor read once more: they may be mapped from a store.
     if features is made.features:
         return made
     return made.replace(**named_features(estimator, features))
-
-
-def _named_like(graph: Graph, codes: Index, classes: NDArray[Any]) -> Graph:
-    """Return the graph with labels in the words of y, so that ``score()`` compares like with like.
-
-    A graph's own labels are kept where they are of the same classes, or where y holds their
-    numbers; where they are of something else, those of y take their place.
-    """
-    own = graph.labels
-    if own is None or set(classes.tolist()) & set(graph.classes.tolist()):
-        return graph
-    known = codes >= 0
-    if classes.dtype.kind in "iu" and (classes[codes[known]] == own[known]).all():
-        return dataclasses.replace(graph, classes=np.arange(graph.n_classes))
-    return dataclasses.replace(graph, labels=codes.copy(), classes=classes)
-
-
-def check_is_bound(vertices: Any) -> None:
-    """Raise where an estimator that is bound to no graph is told of vertices."""
-    if vertices is not None:
-        raise ConfigError(
-            "vertices is for an estimator that is bound to a graph, GraphClassifier(graph=g), "
-            "where X holds the features of some of its vertices; this one is bound to none."
-        )
 
 
 def take_bound(
@@ -229,7 +211,8 @@ def take_bound(
             "an estimator is bound to a Graph with features: Graph.of(edges, features=X); "
             f"got {type(bound).__name__}. Edges without one go to fit(X, y, graph=edges)."
         )
-    if vertices is not None or _holds_features(X):
+    shape = getattr(X, "shape", ())
+    if vertices is not None or (len(shape) == 2 and shape[1] > 1):
         return _take_rows(estimator, X, y, bound, vertices)
     if bound.features is None:
         raise GraphError("a graph to bind an estimator to must have features; it has none.")
@@ -242,23 +225,6 @@ def take_bound(
     return bound, target.spread(index, bound.n_vertices)
 
 
-def take_bound_target(
-    estimator: FittedEstimator, X: Any, vertices: Any
-) -> tuple[Graph, Index | None]:
-    """Return the graph to predict, and which of its vertices (None: all)."""
-    bound = estimator.graph
-    assert bound is not None
-    if estimator.bound_rows_ is None:
-        return bound, None if X is None else _vertex_numbers(X, bound)
-    return (estimator.graph_, None) if X is None else _join_rows(estimator, X, bound, vertices)
-
-
-def _holds_features(X: Any) -> bool:
-    """Return whether X holds features of vertices, not the numbers of some."""
-    shape = getattr(X, "shape", ())
-    return len(shape) == 2 and shape[1] > 1
-
-
 def _take_rows(
     estimator: FittedEstimator, X: Any, y: Any, bound: Graph, vertices: Any
 ) -> tuple[Graph, Target]:
@@ -267,7 +233,7 @@ def _take_rows(
     What preprocessing learned of the training rows says nothing of the others yet: they join when
     they are predicted.
     """
-    places = _places(X, bound, vertices, _route_or_name(type(estimator).__name__, bound))
+    places = _places(X, bound, vertices, _remedy(bound, type(estimator).__name__))
     features = take_features(estimator, X, None, reset=True)
     target = estimator.read_target(align_target(X, y, None))
     if len(target) != len(places):
@@ -285,7 +251,7 @@ def _join_rows(
     old = estimator.graph_.features
     assert fitted is not None
     assert old is not None
-    places = _places(X, bound, vertices, _name(bound))
+    places = _places(X, bound, vertices, _remedy(bound))
     features = take_features(estimator, X, None, reset=False)
     if sp.issparse(features) != sp.issparse(old):
         features = sp.csr_array(features) if sp.issparse(old) else features.toarray()
@@ -343,21 +309,22 @@ def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index
         )
 
 
-def _route_or_name(estimator: str, bound: Graph) -> str:
-    """Return the lines that make cross-validation of a pipeline work on arrays."""
-    text = f'params={{"vertices": np.arange({bound.n_vertices})}}'
-    return (
-        "Route them: sklearn.set_config(enable_metadata_routing=True) and "
-        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {text}). {_name(bound)}"
-    )
+def _remedy(bound: Graph, estimator: str = "") -> str:
+    """Return the lines that make cross-validation of a pipeline work on arrays.
 
-
-def _name(bound: Graph) -> str:
-    """Return the lines that do so for any score: scikit-learn routes nothing to predictions."""
+    To name the vertices is enough for any score: scikit-learn routes nothing to predictions.
+    """
     index = "" if bound.vertex_names is None else ", index=g.vertex_names"
-    return (
+    text = (
         f"Name them, also where scoring= or predictions are asked for: X = pd.DataFrame(X{index}) "
         'and sklearn.set_config(transform_output="pandas").'
+    )
+    if not estimator:
+        return text
+    params = f'params={{"vertices": np.arange({bound.n_vertices})}}'
+    return (
+        "Route them: sklearn.set_config(enable_metadata_routing=True) and "
+        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {params}). {text}"
     )
 
 
@@ -431,23 +398,19 @@ def align_target(X: Any, y: Any, graph: Any) -> Any:
     Rows that the index of y does not name have no label. Without common names, labels are paired
     with rows by their position, as scikit-learn does.
     """
-    found, expected = row_names(y), row_names(X)
+    names, expected = row_names(y), row_names(X)
     if X is None and isinstance(graph, Graph) and graph.vertex_names is not None:
         expected = list(graph.vertex_names)
-    if found is None or expected is None or found == expected or not _are_among(found, expected):
+    if names is None or expected is None or names == expected:
+        return y
+    try:
+        # Numbers from 0 only say that y has rows.
+        numbers = names == list(range(len(names))) and len(names) != len(expected)
+        if numbers or len(set(names)) < len(names) or not set(names) <= set(expected):
+            return y
+    except TypeError:
         return y
     return y.reindex(expected)
-
-
-def _are_among(found: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Return whether the names of y are some of those of X, each once: not just row numbers."""
-    try:
-        some = set(found)
-        if found == list(range(len(found))) and len(found) != len(expected):
-            return False
-        return len(some) == len(found) and some <= set(expected)
-    except TypeError:
-        return False
 
 
 def places_of(rows: Sequence[Any], vertices: Sequence[Any]) -> NDArray[np.int64]:
@@ -469,11 +432,7 @@ def places_of(rows: Sequence[Any], vertices: Sequence[Any]) -> NDArray[np.int64]
 
 def _are_numbers(names: Sequence[Any], n: int) -> bool:
     """Return whether names are the numbers from 0 to n - 1, in any order."""
-    return _same(names, range(n))
-
-
-def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     try:
-        return set(a) == set(b)
+        return set(names) == set(range(n))
     except TypeError:
         return False

@@ -212,8 +212,8 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
     except NotImportedError as error:
         raise ModelFileError(
             f"{folder}: {error}, which the model was made of, must be imported before it is "
-            "loaded; it is not, and loading imports nothing. Import it, or name it with `model`, as "
-            "package.module:name on the command line."
+            "loaded; it is not, and loading imports nothing. Import it, or name it with `model`, "
+            "as package.module:name on the command line."
         ) from None
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -94,8 +95,14 @@ class Earlier:
             )
         known = getattr(old, "feature_names_in_", None)
         if known is not None and feature_names is not None and (*known,) != (*feature_names,):
-            problem = _other_columns([*known], [*feature_names])
-            raise ConfigError(f"{problem} Give those columns, or {_FRESH}.")
+            missing = [name for name in known if name not in set(feature_names)]
+            new = [name for name in feature_names if name not in set(known)]
+            problem = f"{new[0]!r} is new" if new else "they are in another order"
+            problem = f"{missing[0]!r} is missing" if missing else problem
+            raise ConfigError(
+                "the features must be those that `start_from` was fitted on; "
+                f"{problem}. Give those columns, or {_FRESH}."
+            )
         if old.n_features_in_ != n_features:
             raise ConfigError(
                 f"`start_from` must have been fitted on the {n_features:,} features given; it was "
@@ -165,11 +172,15 @@ class Earlier:
     def note(self, members: Sequence[FittedMember], start: Start) -> str:
         """Say how many networks began with weights of the earlier fit."""
         networks = [m for m in members if not isinstance(m.network, Fitted)]
-        fresh = [m.system.title for i, m in _numbered(networks) if i >= start.n_carried(m.system)]
+        seen, fresh = Counter[str](), list[str]()
+        for member in networks:
+            if seen[member.system.name] >= start.n_carried(member.system):
+                fresh.append(member.system.title)
+            seen[member.system.name] += 1
         n_begun = len(networks) - len(fresh)
         text = f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights"
         return (
-            (f"{text}; from new weights: {', '.join(sorted(set(fresh)))}.") if fresh else f"{text}."
+            f"{text}; from new weights: {', '.join(sorted(set(fresh)))}." if fresh else f"{text}."
         )
 
 
@@ -183,25 +194,3 @@ def _networks(system: System) -> list[Any]:
     if isinstance(system, Committee):
         return [_networks(member) for member in system.members]
     return [system.model, system.operator, system.view]
-
-
-def _numbered(members: Sequence[FittedMember]) -> list[tuple[int, FittedMember]]:
-    """Number members within their system."""
-    seen: dict[str, int] = {}
-    found = []
-    for member in members:
-        number = seen.get(member.system.name, 0)
-        seen[member.system.name] = number + 1
-        found.append((number, member))
-    return found
-
-
-def _other_columns(names: list[str], others: list[str]) -> str:
-    missing = [name for name in names if name not in set(others)]
-    new = [name for name in others if name not in set(names)]
-    problem = "they are in another order"
-    if missing:
-        problem = f"{missing[0]!r} is missing"
-    elif new:
-        problem = f"{new[0]!r} is new"
-    return f"the features must be those that `start_from` was fitted on; {problem}."
