@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphfilter import GraphClassifier, GraphRegressor, SGFClassifier
+from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import Trees
 from graphfilter.models.views import VIEWS
 from graphfilter.systems import committee
-from graphfilter.util.errors import ConfigError, ModelFileError
-from graphfilter.util.records import read_checked_json, write_checked_json
+from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 
@@ -34,12 +31,6 @@ def one_seed() -> Generator[None]:
 @pytest.fixture(scope="module")
 def fitted(one_seed: None) -> GraphClassifier:
     return GraphClassifier(max_epochs=8, random_state=0, device="cpu").fit(graph=GRAPH)
-
-
-@parametrize_with_checks([GraphClassifier(effort="low", max_epochs=8, random_state=0)])
-@pytest.mark.filterwarnings("ignore::graphfilter.util.errors.NoGraphWarning")
-def test_scikit_learns_checks(estimator, check) -> None:
-    check(estimator)
 
 
 def test_weights_are_shares_of_the_members(fitted: GraphClassifier) -> None:
@@ -89,17 +80,6 @@ def test_failed_member_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch
     assert fitted.notes_[0].startswith(f"{title} failed and is left out: ValueError")
 
 
-def test_saved_classifier_predicts_the_fitted_graph_to_the_bit(
-    fitted: GraphClassifier, tmp_path: Path
-) -> None:
-    fitted.save(tmp_path / "model")
-    loaded = GraphClassifier.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.predict_proba(graph=GRAPH), fitted.predict_proba())
-    assert loaded.weights_ == fitted.weights_
-    points = np.linspace(-1, 1, 5)
-    np.testing.assert_array_equal(loaded.filter_.response(points), fitted.filter_.response(points))
-
-
 def test_another_graph_is_predicted_by_members_that_do_not_know_the_vertices(
     fitted: GraphClassifier,
 ) -> None:
@@ -116,11 +96,6 @@ def test_same_edges_with_other_features_are_the_fitted_graph(fitted: GraphClassi
     changed = GRAPH.replace(features=np.asarray(GRAPH.features) * 0.5)
     here = [member.system.name for member in fitted.members_of(fitted.prepare(GRAPH))]
     assert [member.system.name for member in fitted.members_of(fitted.prepare(changed))] == here
-
-
-def test_pickled_classifier_predicts_the_same(fitted: GraphClassifier) -> None:
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
 
 
 def test_unknown_effort_is_refused() -> None:
@@ -148,32 +123,6 @@ def test_no_seconds_still_give_an_answer_and_negative_ones_are_refused() -> None
     numbers.fit(GRAPH.features, np.arange(float(GRAPH.n_vertices)), graph=GRAPH)
     assert len(numbers.member_notes_) == 1
     assert np.isfinite(numbers.predict()).all()
-
-
-@pytest.mark.parametrize("change", [{"view": "nothing"}, {"columns": 10**12}, {"weight": "much"}])
-def test_damaged_members_are_refused(
-    fitted: GraphClassifier, tmp_path: Path, change: dict[str, object]
-) -> None:
-    fitted.save(tmp_path)
-    content = read_checked_json(tmp_path / "config.json")
-    content["members"][0] |= change
-    content.pop("sha256", None)
-    write_checked_json(tmp_path / "config.json", content)
-    with pytest.raises(ModelFileError):
-        GraphClassifier.load(tmp_path)
-
-
-def test_networks_of_sgf_are_pooled_like_members() -> None:
-    clf = SGFClassifier(n_members=2, max_epochs=5, random_state=0, device="cpu").fit(graph=GRAPH)
-    said = [member.answer(clf.prepare(clf.graph_)) for member in clf.fitted_members_]
-    product = np.sqrt(said[0] * said[1])
-    expected = product / product.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(clf.predict_proba(), expected, atol=1e-9)
-
-
-def test_cloned_classifier_fits_to_the_same_bits(fitted: GraphClassifier) -> None:
-    again = clone(fitted).fit(graph=GRAPH)
-    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
 
 
 def test_class_weights_reach_every_member() -> None:

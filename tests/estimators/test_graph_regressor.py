@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphfilter import Graph, GraphClassifier, GraphRegressor, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.splits import Split
-from graphfilter.systems import committee
 from graphfilter.training import Callback
 from graphfilter.util.errors import ConfigError, GraphError
 
@@ -62,19 +60,6 @@ def test_intervals_hold_the_answer_and_grow_with_the_coverage(fitted: GraphRegre
     assert (many >= 0).all()
     inside = (many[:, 0] <= REVENUE) & (many[:, 1] >= REVENUE)
     assert inside[SPLIT.test].mean() > 0.7
-
-
-def test_saved_regressor_answers_the_same(fitted: GraphRegressor, tmp_path: Path) -> None:
-    fitted.save(tmp_path / "model")
-    loaded = GraphRegressor.load(tmp_path / "model")
-    given = (GRAPH.features, GRAPH)
-    np.testing.assert_allclose(loaded.predict(*given), fitted.predict(), rtol=1e-9)
-    np.testing.assert_allclose(
-        loaded.predict_interval(*given, coverage=0.8),
-        fitted.predict_interval(coverage=0.8),
-        rtol=1e-9,
-    )
-    assert loaded.target_scales_[0].words == fitted.target_scales_[0].words
 
 
 def test_resumed_regressor_has_the_same_bits(tmp_path: Path) -> None:
@@ -175,13 +160,6 @@ def test_scale_that_does_not_fit_is_refused() -> None:
         regressor(scale="log").fit(GRAPH.features, SMOOTH, graph=GRAPH)
 
 
-def test_sgf_regressor_has_scales_and_intervals_too() -> None:
-    model = SGFRegressor(scale="rank", max_epochs=10, random_state=0)
-    model.fit(GRAPH.features, REVENUE, graph=GRAPH)
-    assert model.target_scales_[0].name == "rank"
-    assert model.predict_interval(coverage=0.8).shape == (N, 2)
-
-
 LABELS = np.column_stack([SMOOTH > 0, FEATURES[:, 2] > 0.5, FEATURES[:, 3] > 1]).astype(float)
 
 
@@ -208,12 +186,3 @@ def test_classifier_committee_gives_sets_of_classes(tmp_path: Path) -> None:
     loaded = GraphClassifier.load(tmp_path / "model")
     again = loaded.predict_set(GRAPH.features, GRAPH, coverage=0.9)
     np.testing.assert_array_equal(again, sets)
-
-
-@pytest.mark.filterwarnings("ignore::graphfilter.util.errors.NoGraphWarning")
-@parametrize_with_checks([GraphRegressor(effort="low", max_epochs=20, random_state=0)])
-def test_graph_regressor_passes_scikit_learns_checks(
-    estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(committee, "MOST_REPEATS", 1)
-    check(estimator)

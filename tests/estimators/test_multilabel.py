@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -76,16 +74,6 @@ def test_vertices_without_labels_are_in_no_part(
     clf = quick(max_epochs=2).fit(graph.features, partly, graph=graph)
     assert set(clf.split_.train) | set(clf.split_.val) == set(range(100))
     assert clf.score(None, partly) == pytest.approx(clf.score(np.asarray(graph.features), partly))
-
-
-def test_saved_labels_are_predicted_the_same(
-    graph: Graph, fitted: SGFClassifier, tmp_path: Path
-) -> None:
-    fitted.save(tmp_path / "model")
-    loaded = SGFClassifier.load(tmp_path / "model")
-    got = loaded.predict_proba(graph.features, graph=graph)
-    np.testing.assert_allclose(got, fitted.predict_proba(), rtol=1e-6)
-    assert loaded.predict(graph.features, graph=graph).shape == (150, 3)
 
 
 def test_every_system_takes_labels(graph: Graph, labels: np.ndarray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,34 @@ def fitted() -> SGFClassifier:
     return SGFClassifier(n_layers=2, hidden_size=4, max_epochs=3, random_state=0).fit(
         graph=make_karate()
     )
+
+
+def change(folder: Path, **changes: object) -> None:
+    config = read_checked_json(folder / FILES[0])
+    write_checked_json(folder / FILES[0], {**config, **changes})
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "message"),
+    [
+        (lambda run: (run / FILES[1]).write_bytes((run / FILES[1]).read_bytes()[:-100]), "trunc"),
+        (lambda run: save_file({"x": torch.zeros(1)}, run / FILES[1]), "not one of graphfilter's"),
+        (lambda run: change(run, format=99), "must be of format 1; got 99"),
+        (lambda run: change(run, parameters={"hidden_size": 7}), "do not fit together"),
+        (lambda run: change(run, parameters={"colour": "red"}), "do not fit together"),
+        (lambda run: (run / FILES[0]).write_text("[]"), "JSON object"),
+        (lambda run: (run / FILES[0]).write_text("{"), "not readable as JSON"),
+        (lambda run: (run / FILES[0]).unlink(), "no such file"),
+        (lambda run: (run / FILES[1]).unlink(), "no such file"),
+    ],
+)
+def test_files_that_are_not_a_model_are_refused(
+    tmp_path: Path, fitted: SGFClassifier, corrupt: Callable[[Path], None], message: str
+) -> None:
+    fitted.save(tmp_path)
+    corrupt(tmp_path)
+    with pytest.raises(ModelFileError, match=message):
+        SGFClassifier.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -144,19 +173,6 @@ def test_config_that_inherits_from_another_one_does_not_hide_it() -> None:
 @pytest.mark.parametrize("system", [s for s in SYSTEMS.values() if s.model], ids=lambda s: s.name)
 def test_config_of_every_system_is_read_back(system) -> None:
     assert read_config(json.loads(json.dumps(system.model.describe()))) == system.model
-
-
-def test_numbers_as_classes_keep_their_order_when_loaded(tmp_path: Path) -> None:
-    """2 comes before 10, though not as text."""
-    graph = make_karate()
-    y = np.where(graph.labels == 0, 10, 2)
-    model = SGFClassifier(n_layers=2, hidden_size=4, max_epochs=20, random_state=0)
-    model.fit(graph.features, y, graph=graph.edges).save(tmp_path)
-    loaded = SGFClassifier.load(tmp_path)
-    assert loaded.classes_.tolist() == model.classes_.tolist() == [2, 10]
-    np.testing.assert_array_equal(
-        loaded.predict(graph.features, graph=graph.edges), model.predict()
-    )
 
 
 def damage(folder: Path, config: dict | None = None, tensors: dict | None = None) -> None:

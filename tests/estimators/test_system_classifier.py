@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from graphfilter import SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
-from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
+from graphfilter.util.errors import ConfigError, GraphError
 
 
 @pytest.fixture(scope="module")
@@ -78,31 +78,6 @@ def test_system_classifier_explains_what_it_cannot_do(graph, tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="cannot be saved"):
         fitted.save(tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        "sgf-cheby",
-        "mlp",
-        "sgc",
-        "ppnp",
-        "gpr-gnn",
-        "hop-mlp",
-        *(pytest.param(m, marks=pytest.mark.research) for m in ("gcnii", "nlgnn")),
-    ],
-)
-def test_system_classifier_predicts_alike_after_saving(graph, model: str, tmp_path: Path) -> None:
-    clf = SystemClassifier(model=model, max_epochs=5, n_members=2, random_state=0).fit(graph=graph)
-    clf.save(tmp_path)
-    loaded = SystemClassifier.load(tmp_path)
-    assert loaded.get_params() == clf.get_params()
-    found = loaded.predict_proba(graph.features, graph=graph)
-    np.testing.assert_array_equal(found, clf.predict_proba())
-    other = graph.subgraph(np.arange(50))
-    assert loaded.predict(other.features, graph=other).shape == (50,)
-    with pytest.raises(ModelFileError, match="holds a SystemClassifier"):
-        SGFClassifier.load(tmp_path)
 
 
 @pytest.mark.research
