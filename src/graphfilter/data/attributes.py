@@ -203,7 +203,7 @@ def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> i
         raise GraphError(f"n_vertices must be a whole number; got {n!r}.") from None
     if n < 1:
         raise GraphError("a graph must have at least one vertex; got none.")
-    if n > (most := memory_of_process() // VERTEX_BYTES):
+    if n > MOST_VERTICES and n > (most := memory_of_process() // VERTEX_BYTES):
         raise GraphError(
             f"n_vertices must be at most {most:,}, for which there is memory; got {repr(n)[:30]}."
         )
@@ -223,12 +223,6 @@ def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
     features = old.features
     if "features" in changes:
         features = checked["features"] = as_features(changes["features"], n)
-    if "labels" in changes:
-        codes, classes = None, np.empty(0, dtype=np.int64)
-        if changes["labels"] is not None:
-            codes, classes = encode_labels(changes["labels"])
-            check_length("labels", len(codes), n)
-        checked |= {"labels": codes, "classes": classes}
     if changes.get("vertex_names") is not None:
         checked["vertex_names"] = as_sequence("vertex_names", changes["vertex_names"])
         check_length("vertex_names", len(checked["vertex_names"]), n)
@@ -247,6 +241,12 @@ def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
             if not isinstance(split, Split):
                 raise GraphError(f"splits must hold Splits; got a {type(split).__name__}.")
             split.check(n)
+    if "labels" in changes:
+        codes, classes = None, np.empty(0, dtype=np.int64)
+        if changes["labels"] is not None:
+            codes, classes = encode_labels(changes["labels"])
+            check_length("labels", len(codes), n)
+        checked |= {"labels": codes, "classes": classes}
     if unknown := set(changes) - set(checked):
         raise TypeError(f"a Graph has no attribute {sorted(unknown)[0]!r} to set")
     return checked

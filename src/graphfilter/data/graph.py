@@ -63,6 +63,10 @@ class Graph:
         How strongly each edge type joins two vertices, where types were given.
     history : EdgeHistory or None
         When each edge came to be, where times were given, and which of them training may know.
+    n_vertices, n_edges, n_features, n_classes : int
+        Of undirected edges, each is counted once.
+    directed : bool
+        Whether the graph remembers which way its edges go.
 
     Examples
     --------
@@ -86,8 +90,22 @@ class Graph:
     arcs: NDArray[np.float32] | None = None
     kinds: EdgeKinds | None = None
     history: EdgeHistory | None = None
+    n_vertices: int = field(init=False)
+    n_edges: int = field(init=False)
+    n_features: int = field(init=False)
+    n_classes: int = field(init=False)
+    directed: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        sizes = {
+            "n_vertices": len(self.indptr) - 1,
+            "n_edges": len(self.indices) // 2,
+            "n_features": 0 if self.features is None else self.features.shape[1],
+            "n_classes": len(self.classes),
+            "directed": self.arcs is not None,
+        }
+        for name, value in sizes.items():
+            object.__setattr__(self, name, value)
         edges = (self.indptr, self.indices, self.weights, self.arcs)
         for array in (*edges, self.labels, self.classes):
             if array is not None:
@@ -98,23 +116,6 @@ class Graph:
                 array.flags.writeable = False
         elif features is not None:
             features.flags.writeable = False
-
-    @property
-    def n_vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Undirected edges, each counted once."""
-        return len(self.indices) // 2
-
-    @property
-    def n_features(self) -> int:
-        return 0 if self.features is None else self.features.shape[1]
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
 
     @property
     def degrees(self) -> NDArray[np.float64]:
@@ -146,11 +147,6 @@ class Graph:
     def _upper(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         rows = np.repeat(np.arange(self.n_vertices, dtype=self.indices.dtype), np.diff(self.indptr))
         return rows, rows < self.indices
-
-    @property
-    def directed(self) -> bool:
-        """Whether the graph remembers which way its edges go."""
-        return self.arcs is not None
 
     def out_links(self) -> sp.csr_array:
         """Return A (n, n) in float32: in row u, the vertices that u links to.

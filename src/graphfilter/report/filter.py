@@ -16,7 +16,7 @@ from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Density, label_energy
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.training import FitResult, Task
-from graphfilter.util.pictures import common_signs, eigenvalue_of, mean_curve
+from graphfilter.util.pictures import common_signs, mean_curve
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
@@ -50,7 +50,7 @@ _SHAPES = {
 
 def response_at(filter: Filter, operator: str) -> NDArray[np.float64]:
     """Return f over :data:`FREQUENCIES`, on the axis of the pictures."""
-    return filter.response(eigenvalue_of(FREQUENCIES, operator))
+    return filter.response(FREQUENCIES if operator == "laplacian" else 1 - FREQUENCIES)
 
 
 def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> NDArray[np.float64]:

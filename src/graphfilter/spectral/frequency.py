@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import ConfigError, GraphError, check_name
-from graphfilter.util.machine import blocks
 
 ENCODINGS = ("signed", "onehot")
 
@@ -91,7 +90,8 @@ def _dense_forms(graph: Graph, signal: NDArray[Any]) -> tuple[NDArray[Any], NDAr
     """Return x'x and x'Lx of each column, but for one factor per column."""
     adjacency, connected = normalised_adjacency(graph), graph.degrees > 0
     made = np.zeros((2, signal.shape[1]))
-    for some in blocks(signal.shape[1], _DENSE_COLUMNS):
+    for start in range(0, signal.shape[1], _DENSE_COLUMNS):
+        some = slice(start, start + _DENSE_COLUMNS)
         x = signal[:, some].astype(np.float64)
         x = np.ldexp(x, -_exponent(np.abs(x).max(axis=0)))
         norm = np.einsum("ij,ij->j", x, x)
@@ -245,12 +245,13 @@ def normalised_adjacency(graph: Graph) -> sp.csr_array:
     shape = (graph.n_vertices, graph.n_vertices)
     data = np.empty(len(graph.indices))
     # In blocks of rows: the adjacency may take most of the memory there is.
-    for rows in blocks(graph.n_vertices, _ROWS_AT_ONCE):
-        block = slice(int(indptr[rows.start]), int(indptr[rows.stop]))
+    for start in range(0, graph.n_vertices, _ROWS_AT_ONCE):
+        rows = slice(start, min(start + _ROWS_AT_ONCE, graph.n_vertices))
+        block = slice(int(indptr[start]), int(indptr[rows.stop]))
         values = scale[graph.indices[block]]
         if graph.weights is not None:
             values = graph.weights[block].astype(np.float64) * values
-        counts = np.diff(indptr[rows.start : rows.stop + 1])
+        counts = np.diff(indptr[start : rows.stop + 1])
         np.multiply(values, np.repeat(scale[rows], counts), out=data[block])
     return sp.csr_array((data, graph.indices, indptr), shape=shape)
 

@@ -16,9 +16,7 @@ from graphfilter.util.pictures import (
     FREQUENCY_GRID,
     GREY,
     common_signs,
-    eigenvalue_of,
     take_axes,
-    unframe,
 )
 
 if TYPE_CHECKING:
@@ -156,13 +154,15 @@ def response(
     before = sum(line.get_gid() == _RESPONSE for line in axes.lines)
     if not before:
         axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
-    values = filter.response(eigenvalue_of(FREQUENCY_GRID, operator))
+    # Adjacencies run the other way.
+    lam = FREQUENCY_GRID if operator == "laplacian" else 1 - FREQUENCY_GRID
+    values = filter.response(lam)
     colour = COLOURS[before % len(COLOURS)]
     axes.plot(FREQUENCY_GRID, values, color=colour, linewidth=2, label=label or None, gid=_RESPONSE)
     axes.set_xlim(-0.02, 2.02)
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("response f")
-    unframe(axes)
+    axes.spines[["top", "right"]].set_visible(False)
     return axes
 
 
@@ -178,7 +178,7 @@ def plot_view(view: FilterView, ax: Axes | None = None) -> Axes:
 
 def draw_view(axes: Axes, view: FilterView) -> None:
     """Draw a filter before training and learned, and where the labels are."""
-    lam = eigenvalue_of(FREQUENCY_GRID, view.operator)
+    lam = FREQUENCY_GRID if view.operator == "laplacian" else 1 - FREQUENCY_GRID
     axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     if view.start is not None:
         start = view.start.response(lam)
@@ -201,4 +201,4 @@ def draw_view(axes: Axes, view: FilterView) -> None:
     axes.set_title(view.title)
     if view.corner:
         axes.text(0.98, 0.96, view.corner, transform=axes.transAxes, ha="right", va="top")
-    unframe(axes)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -43,11 +43,6 @@ def shorten(name: Any, most: int = 24) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def eigenvalue_of(frequency: NDArray[np.float64], operator: str) -> NDArray[np.float64]:
-    """Translate frequency to the operator's eigenvalue: adjacencies run the other way."""
-    return frequency if operator == "laplacian" else 1 - frequency
-
-
 def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sign that turns each response (row) the way of the first.
 
