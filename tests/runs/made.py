@@ -53,10 +53,18 @@ def made_fit(
 
     made = SGFClassifier() if estimator is None else estimator
     others = tuple(
-        Fit(plan, made, outputs(own), decision, name, name.upper(), BASELINES[name])
+        Fit.of(
+            plan,
+            made,
+            outputs(own),
+            decision,
+            name=name,
+            title=name.upper(),
+            meaning=BASELINES[name],
+        )
         for name, own in (baselines or {}).items()
     )
-    return Fit(plan, made, outputs(said), decision, baselines=others)
+    return Fit.of(plan, made, outputs(said), decision, baselines=others)
 
 
 def one_hot(codes: np.ndarray, n_classes: int = 2) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyarrow import csv, parquet
 
 import graphfilter as gf
 from graphfilter.runs import tables
-from graphfilter.runs.tables import prediction_columns, write_embeddings, write_rows
+from graphfilter.runs.tables import write_embeddings, write_predictions, write_rows
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
@@ -26,19 +25,17 @@ def graph() -> gf.Graph:
     return gf.Graph.from_edges([[0, 1]], 7, vertex_names=NAMES, labels=["a", "b,c", *[None] * 5])
 
 
-def write(path: Path, graph: gf.Graph, parts: np.ndarray | None = None) -> None:
-    answers = CLASSIFICATION.decide(PROBABILITIES)
-
-    def columns(rows: slice) -> dict[str, Any]:
-        part = None if parts is None else parts[rows]
-        return prediction_columns(
-            CLASSIFICATION, CLASSES.tolist(), PROBABILITIES[rows], answers[rows], part
-        )
-
-    write_rows(path, graph, columns, at_once=3)
+PARTS = np.array(["train", "val", *["unlabelled"] * 5])
 
 
-def expected(part: bool) -> pa.Table:
+def write(path: Path, graph: gf.Graph) -> None:
+    write_predictions(
+        path, graph, CLASSIFICATION, CLASSES.tolist(), PROBABILITIES.__getitem__,
+        CLASSIFICATION.decide(PROBABILITIES), PARTS, at_once=3,
+    )  # fmt: skip
+
+
+def expected() -> pa.Table:
     best = PROBABILITIES.argmax(axis=1)
     columns = {
         "id": pa.array(NAMES),
@@ -47,20 +44,18 @@ def expected(part: bool) -> pa.Table:
         "p_a": PROBABILITIES[:, 0].round(6),
         "p_b,c": PROBABILITIES[:, 1].round(6),
     }
-    parts = ["train", "val", *["unlabelled"] * 5]
-    return pa.table(columns | ({"part": pa.array(parts)} if part else {}))
+    return pa.table(columns | {"part": pa.array(PARTS.tolist())})
 
 
 def test_predictions_in_blocks_are_the_csv_of_the_whole_table(graph, tmp_path: Path) -> None:
-    parts = np.array(["train", "val", *["unlabelled"] * 5])
-    write(tmp_path / "p.csv", graph, parts)
-    csv.write_csv(expected(part=True), tmp_path / "q.csv")
+    write(tmp_path / "p.csv", graph)
+    csv.write_csv(expected(), tmp_path / "q.csv")
     assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "q.csv").read_bytes()
 
 
 def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> None:
     write(tmp_path / "p.parquet", graph)
-    assert parquet.read_table(tmp_path / "p.parquet").equals(expected(part=False))
+    assert parquet.read_table(tmp_path / "p.parquet").equals(expected())
     assert parquet.read_metadata(tmp_path / "p.parquet").num_row_groups == 3
 
 

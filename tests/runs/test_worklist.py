@@ -42,7 +42,7 @@ def fit_of(labels: list[str | None], outputs: np.ndarray = SURE, **options) -> F
     assert graph.labels is not None
     target = Target(CLASSIFICATION, graph.labels, graph.classes)
     plan = Plan(Source(graph), graph, target, SPLIT, 0, ())
-    return Fit(plan, SGFClassifier(), outputs, **options)
+    return Fit.of(plan, SGFClassifier(), outputs, **options)
 
 
 def test_least_sure_lists_the_unlabelled_first_choice() -> None:
@@ -143,7 +143,7 @@ def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_valu
 
 def test_huge_graph_is_not_explained_on_its_page(fit: Fit) -> None:
     wide = np.broadcast_to(np.float32(0), (80, 2_000_000))
-    huge = dataclasses.replace(fit.graph, features=wide)
+    huge = dataclasses.replace(fit.plan.graph, features=wide)
     plan = dataclasses.replace(fit.plan, graph=huge)
     lists = make_worklists(dataclasses.replace(fit, plan=plan))
     assert [one.explanations for one in lists] == [(), (), ()]

@@ -249,7 +249,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         ]
         for part, scores in fit.scores.items()
     ]
-    graph, frequency = fit.graph, metrics["label_frequency_mean"]
+    graph, frequency = fit.plan.graph, metrics["label_frequency_mean"]
     members = metrics.get("members")
     trained = f"{len(members)} models" if members else f"{max(metrics['epochs'])} epochs"
     what = f"{graph.n_classes} classes, label"

@@ -107,7 +107,7 @@ def labels_section(fit: Fit) -> dict[str, Any]:
 def numbers_section(fit: Fit) -> dict[str, Any]:
     """Return the scale of each number, and what was observed and predicted, thinned evenly."""
     shown = fit.judged[spread_out(len(fit.judged), MOST_DOTS)]
-    ids = fit.graph.vertex_names or range(fit.graph.n_vertices)
+    ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
     scatter = {
         "observed": plain(fit.plan.truth[shown, 0], 6),
         "predicted": plain(fit.outputs[shown, 0], 6),

@@ -82,7 +82,7 @@ def filter_section(fit: Fit, density: Density) -> dict[str, Any]:
         curves = filter_data(results, estimator.filters_, operator)
         curves |= {"density": plain(density.values), "bins": plain(density.centres), "energy": None}
         if fit.task.one_class:
-            energy = label_energy(fit.graph).values
+            energy = label_energy(fit.plan.graph).values
             here = np.isfinite(energy).all(axis=1)
             curves["energy"] = plain(energy[here].mean(axis=0))
     return {

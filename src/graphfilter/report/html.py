@@ -14,6 +14,7 @@ from graphfilter.util.words import signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -33,10 +34,18 @@ def make_environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["asset"] = _asset
     environment.filters |= {"percent": percent, "signed": signed}
     # NaN is no JSON: an error here is better than a page that does not open.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return environment
+
+
+def _asset(name: str) -> Markup:
+    """Return a style sheet or script of the pages, as it is."""
+    from markupsafe import Markup
+
+    return Markup((TEMPLATES / name).read_text("utf-8").rstrip("\n"))
 
 
 def render_page(template: str, *, folder: Path = TEMPLATES, **content: Any) -> str:

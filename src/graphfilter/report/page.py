@@ -39,15 +39,14 @@ def draw_run(summary: FitSummary) -> None:
     from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
 
     fit, folder = summary.fit, summary.folder
-    estimator, name = fit.estimator, fit.graph.name
+    estimator, name = fit.estimator, fit.plan.graph.name
     if estimator.filters_:
         comparison = summary.conclusion.comparison
-        yardstick, score = comparison.yardstick, comparison.ours.value
         view = filter_view(
             estimator,
             fit.plan.frequency,
             title=f"{name}: the learned filter",
-            corner=f"{comparison.part} {yardstick.name} {yardstick.write(score)}",
+            corner=f"{comparison.part} {comparison.yardstick.name} {comparison.ours.shown}",
         )
         save_figure(draw_filter(view), folder / FILTER_FILE)
     if shares := {one["name"]: one["share"] for one in summary.metrics.get("channels", ())}:
@@ -64,7 +63,7 @@ def draw_run(summary: FitSummary) -> None:
 def render_report(summary: FitSummary) -> str:
     """Return the page of a fit."""
     fit, metrics = summary.fit, summary.metrics
-    density = spectral_density(fit.graph)
+    density = spectral_density(fit.plan.graph)
     lists = make_worklists(fit)
     contents = {
         "answer": answer_section(summary),
@@ -84,11 +83,11 @@ def render_report(summary: FitSummary) -> str:
         data |= (content or {}).get("data", {})
     return render_page(
         "report.html.j2",
-        name=fit.graph.name,
+        name=fit.plan.graph.name,
         summary=summary,
         fit=fit,
         sections=[(s, section_title(s, fit)) for s in fit.task.sections if contents[s] is not None],
-        size=describe_size(fit.graph, fit),
+        size=describe_size(fit.plan.graph, fit),
         data=data,
         plotly=plotly_source(),
         **contents,
@@ -154,7 +153,7 @@ def answer_section(summary: FitSummary) -> dict[str, Any]:
 
 def graph_section(fit: Fit) -> dict[str, Any]:
     """Return the diagnosis, the degrees, and the frequency of every class, label or number."""
-    graph, diagnosis, names = fit.graph, fit.plan.diagnosis, fit.names
+    graph, diagnosis, names = fit.plan.graph, fit.plan.diagnosis, fit.names
     of_classes = isinstance(diagnosis, Diagnosis)
     n_neighbours = np.diff(graph.indptr)
     # Bins that double: 0, 1, 2-3, 4-7, ...

@@ -27,7 +27,10 @@ def _table(fit: Fit, found: WorkList) -> dict[str, Any]:
 
 def _classes_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
     names, codes, known = fit.names, fit.plan.target.codes, fit.plan.known[found.vertices].any()
-    ids, decision = fit.graph.vertex_names or range(fit.graph.n_vertices), fit.user_decision
+    ids, decision = (
+        fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices),
+        fit.user_decision,
+    )
     heads = ["Vertex", "Part", "Given", "Predicted", "Probability", "Of the given"]
     if found.name == "most-likely":
         assert fit.positive is not None
@@ -76,7 +79,7 @@ def _errors_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
     assert found.columns is not None
     assert found.errors is not None
     numbers, several = fit.task is REGRESSION, fit.task is REGRESSION and len(fit.names) > 1
-    ids = fit.graph.vertex_names or range(fit.graph.n_vertices)
+    ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
     rows = []
     for v, column, error in zip(
         found.vertices.tolist(), found.columns.tolist(), found.errors.tolist(), strict=True
@@ -110,6 +113,7 @@ def _why(found: Any) -> dict[str, Any]:
     """Return one explanation, with what adds to it as bars."""
     return {
         "explanation": found,
+        "sentence": found.sentence,
         "parts": make_bars((name, "", value) for name, value in found.parts),
         "contributors": make_bars(
             (f"{s.vertex}{f' ({s.label})' if s.label else ''}", s.steps, s.contribution)

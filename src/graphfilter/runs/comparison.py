@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -35,6 +35,8 @@ from graphfilter.training.scores import is_rare
 from graphfilter.training.thresholds import EQUAL_COSTS, Costs
 from graphfilter.util.words import number
 
+Array = NDArray[np.float64]
+
 # From here on, two digits of a percentage are shown.
 MANY_VERTICES = 10_000
 
@@ -43,7 +45,7 @@ MANY_VERTICES = 10_000
 class ModelOutputs:
     """A model's outputs (m, C) for the judged vertices, and its predictions."""
 
-    outputs: NDArray[np.float64]
+    outputs: Array
     answers: NDArray[Any]
 
 
@@ -58,7 +60,7 @@ class Yardstick(ABC):
         ``share`` is one from 0 to 1, written in percent.
     interval_by, test : str
         Where intervals and p-values come from, in words.
-    guess, guess_meaning : str
+    guess, guess_title : str
         The answer that is the same for every vertex.
     """
 
@@ -66,8 +68,8 @@ class Yardstick(ABC):
     name: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
     share: ClassVar[bool] = True
-    interval_by: ClassVar[str]
-    test: ClassVar[str]
+    interval_by: ClassVar[str] = "drawing the vertices again 2,000 times (bootstrap)"
+    test: ClassVar[str] = "the same drawings of the vertices (paired bootstrap)"
     guess: ClassVar[str]
     guess_title: ClassVar[str]
 
@@ -87,36 +89,44 @@ class Yardstick(ABC):
         """Return the score of a model."""
 
     @abstractmethod
-    def interval(self, number: int) -> tuple[float, float]:
-        """Return the 95 % interval of its score."""
+    def measures(self) -> list[Measure]:
+        """Return what measures the score of each model in drawings."""
 
-    @abstractmethod
+    strata: NDArray[np.int64] | None = None
+    """Groups whose sizes drawings keep; None where they need not."""
+
+    @cached_property
+    def drawn(self) -> Array:
+        """Scores of every model on drawings of the vertices (K, B)."""
+        return draw_scores(self.measures(), len(self.truth), strata=self.strata)
+
+    def interval(self, number: int) -> tuple[float, float]:
+        """Return the 95 % interval of a score."""
+        return drawn_interval(self.drawn[number])
+
     def p_value(self, first: int, second: int) -> float:
         """Return the two-sided p-value of two models being equally good."""
+        return drawn_p_value(self.drawn[first], self.drawn[second])
 
     def beats(self, first: int, second: int) -> bool:
         """Return whether one model is clearly better than another."""
-        lead = self.lead(first, second)
-        return lead > 0 and self.p_value(first, second) <= SIGNIFICANCE
+        return self.lead(first, second) > 0 and self.p_value(first, second) <= SIGNIFICANCE
 
     def lead(self, first: int, second: int) -> float:
         """Return by how much one model is better than another."""
         difference = self.value(first) - self.value(second)
         return -difference if self.lower_is_better else difference
 
-    def write(self, value: float) -> str:
-        """Write a score."""
+    def write(self, value: float, *, as_lead: bool = False) -> str:
+        """Write a score, or a difference in points of a hundred or the score's own units."""
         digits = 1 if len(self.truth) < MANY_VERTICES else 2
-        return f"{100 * value:.{digits}f}\xa0%" if self.share else number(value)
-
-    def write_lead(self, lead: float) -> str:
-        """Write a difference: in points of a hundred, or in the score's own units."""
-        digits = 1 if len(self.truth) < MANY_VERTICES else 2
-        if not lead:
+        if not as_lead:
+            return f"{100 * value:.{digits}f}\xa0%" if self.share else number(value)
+        if not value:
             return "0"
         if self.share:
-            return f"{100 * lead:+.{digits}f}"
-        return f"{lead:+,.0f}" if abs(lead) >= 1000 else f"{lead:+.3g}"
+            return f"{100 * value:+.{digits}f}"
+        return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
 
 
 class Accuracy(Yardstick):
@@ -130,6 +140,9 @@ class Accuracy(Yardstick):
     def value(self, number: int) -> float:
         return float(self._right(number).mean())
 
+    def measures(self) -> list[Measure]:
+        return []
+
     def interval(self, number: int) -> tuple[float, float]:
         right = self._right(number)
         return wilson_interval(int(right.sum()), len(right))
@@ -141,33 +154,7 @@ class Accuracy(Yardstick):
         return self.models[number].answers == self.truth
 
 
-class Drawn(Yardstick):
-    """A score whose interval and test come from drawings of the vertices."""
-
-    interval_by = "drawing the vertices again 2,000 times (bootstrap)"
-    test = "the same drawings of the vertices (paired bootstrap)"
-
-    def interval(self, number: int) -> tuple[float, float]:
-        return drawn_interval(self.drawn[number])
-
-    def p_value(self, first: int, second: int) -> float:
-        return drawn_p_value(self.drawn[first], self.drawn[second])
-
-    @cached_property
-    def drawn(self) -> NDArray[np.float64]:
-        """Scores of every model on drawings of the vertices (K, B)."""
-        return draw_scores(self.measures(), len(self.truth), strata=self.strata())
-
-    @abstractmethod
-    def measures(self) -> list[Measure]:
-        """Return what measures the score of each model in drawings."""
-
-    def strata(self) -> NDArray[np.int64] | None:
-        """Return the groups whose sizes drawings keep; None where they need not."""
-        return None
-
-
-class Ranking(Drawn):
+class Ranking(Yardstick):
     """Average precision of the class that is looked for."""
 
     key, name = "average_precision", "average precision"
@@ -175,7 +162,7 @@ class Ranking(Drawn):
 
     def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int) -> None:
         super().__init__(truth, models)
-        self.positive = positive
+        self.positive, self.strata = positive, truth
 
     def value(self, number: int) -> float:
         return float(self.measures()[number](np.ones((1, len(self.truth))))[0])
@@ -183,9 +170,6 @@ class Ranking(Drawn):
     def measures(self) -> list[Measure]:
         is_positive = self.truth == self.positive
         return [average_precision_of(m.outputs[:, self.positive], is_positive) for m in self.models]
-
-    def strata(self) -> NDArray[np.int64]:
-        return self.truth
 
     def interval(self, number: int) -> tuple[float, float]:
         """Return the interval; of a perfect ranking, that of finding all positives."""
@@ -196,10 +180,14 @@ class Ranking(Drawn):
         return low, high
 
 
-class MeanLoss(Drawn):
+class MeanLoss(Yardstick):
     """A mean of what each vertex costs."""
 
     lower_is_better = True
+
+    @abstractmethod
+    def losses(self, model: ModelOutputs) -> Array:
+        """Return what is averaged over the vertices (m,)."""
 
     def value(self, number: int) -> float:
         return float(self.losses(self.models[number]).mean())
@@ -207,10 +195,6 @@ class MeanLoss(Drawn):
     def measures(self) -> list[Measure]:
         every = [self.losses(model) for model in self.models]
         return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
-
-    @abstractmethod
-    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
-        """Return what is averaged over the vertices (m,)."""
 
 
 class MeanCost(MeanLoss):
@@ -225,7 +209,7 @@ class MeanCost(MeanLoss):
         super().__init__(truth, models)
         self.positive, self.costs = positive, costs
 
-    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> Array:
         wrong = model.answers != self.truth
         missed = wrong & (self.truth == self.positive)
         return self.costs.missed * missed + self.costs.false_alarm * (wrong & ~missed)
@@ -244,26 +228,15 @@ class MeanCost(MeanLoss):
 
 
 class _Paired(MeanLoss):
-    """Something whose loss per vertex is averaged, and tested by its differences."""
+    """A loss per vertex that is tested by its differences."""
 
     test = "a paired t-test on the same vertices"
-
-    def value(self, number: int) -> float:
-        return float(self.of_mean(super().value(number)))
 
     def p_value(self, first: int, second: int) -> float:
         if len(self.truth) < 2:
             return 1.0
         difference = self.losses(self.models[first]) - self.losses(self.models[second])
         return corrected_t_test(difference, 0.0)
-
-    def interval(self, number: int) -> tuple[float, float]:
-        low, high = super().interval(number)
-        return float(self.of_mean(low)), float(self.of_mean(high))
-
-    @staticmethod
-    def of_mean(loss: float) -> float:
-        return loss
 
 
 class TypicalError(_Paired):
@@ -272,12 +245,15 @@ class TypicalError(_Paired):
     key, name, share = "rmse", "typical error (RMSE)", False
     guess, guess_title = "always answering the mean", "the mean"
 
-    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> Array:
         return np.square(model.outputs - self.truth).mean(axis=1)
 
-    @staticmethod
-    def of_mean(loss: float) -> float:
-        return float(np.sqrt(loss))
+    def value(self, number: int) -> float:
+        return float(np.sqrt(super().value(number)))
+
+    def interval(self, number: int) -> tuple[float, float]:
+        low, high = super().interval(number)
+        return float(np.sqrt(low)), float(np.sqrt(high))
 
 
 class LabelsWrong(_Paired):
@@ -286,7 +262,7 @@ class LabelsWrong(_Paired):
     key, name = "labels_wrong", "labels wrong"
     guess, guess_title = "always giving the usual answer for each", "the usual answer"
 
-    def losses(self, model: ModelOutputs) -> NDArray[np.float64]:
+    def losses(self, model: ModelOutputs) -> Array:
         return (model.answers != (self.truth > 0.5)).mean(axis=1)
 
 
@@ -295,23 +271,19 @@ class Score:
     """The score of one model on the judged vertices, beside that of the fitted one.
 
     ``lead`` and ``p_value`` say by how much the fitted model is better on the same vertices; None
-    for the fitted model itself.
+    for the fitted model itself. ``shown`` is the value, written out; ``verdict`` is how the fitted
+    model compares with this one: better, worse, or a tie (p > 0.05).
     """
 
     title: str
     meaning: str
     value: float
+    shown: str
     low: float
     high: float
     lead: float | None = None
     p_value: float | None = None
-
-    @property
-    def verdict(self) -> str:
-        """How the fitted model compares with this one: better, worse, or a tie (p > 0.05)."""
-        if self.lead is None or self.p_value is None or self.p_value > SIGNIFICANCE:
-            return "tie"
-        return "better" if self.lead > 0 else "worse"
+    verdict: str = "tie"
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +295,7 @@ class Comparison:
     yardstick : Yardstick
     part : str
         The vertices it is about: test, or validation or train where there are no others.
+    n_vertices : int
     ours, guessing : Score
     named : dict of str to Score
         The baselines.
@@ -333,6 +306,7 @@ class Comparison:
 
     yardstick: Yardstick
     part: str
+    n_vertices: int
     ours: Score
     named: dict[str, Score]
     guessing: Score
@@ -340,44 +314,42 @@ class Comparison:
     graph_could_help: bool = False
 
     @property
-    def n_vertices(self) -> int:
-        return len(self.yardstick.truth)
-
-    @property
     def scores(self) -> tuple[Score, ...]:
+        """All of them, the fitted model's first."""
         return (self.ours, *self.named.values(), self.guessing)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        scores = {s.title: {**asdict(s), "verdict": s.verdict} for s in self.scores}
-        return {"score": self.yardstick.key, "part": self.part, "models": scores}
 
 
 def compare(fit: Fit, meaning: str = "") -> Comparison:
     """Compare a fit with its baselines by the score that sees what is looked for.
 
     Costs where they are given; average precision where one of two classes is rare; accuracy of
-    other classes. The error of numbers, and the share of labels that are wrong.
+    other classes. The error of numbers, and the share of labels that are wrong. ``meaning`` says
+    what the fitted model is.
     """
     judged, models = fit.judged, (fit, *fit.baselines)
     truth = fit.plan.truth[judged]
     outputs = [ModelOutputs(model.outputs[judged], model.answers[judged]) for model in models]
     make, guess = _choose(fit, truth)
     measure = make(truth, [*outputs, guess])
-    place = {model.name: i for i, model in enumerate(models)}
+    place, last = {model.name: i for i, model in enumerate(models)}, len(models)
 
     def score(number: int, title: str, meaning: str) -> Score:
-        low, high = measure.interval(number)
-        lead = measure.lead(0, number) if number else None
-        p_value = measure.p_value(0, number) if number else None
-        return Score(title, meaning, measure.value(number), low, high, lead, p_value)
+        value, interval = measure.value(number), measure.interval(number)
+        if not number:
+            return Score(title, meaning, value, measure.write(value), *interval)
+        lead, p_value = measure.lead(0, number), measure.p_value(0, number)
+        verdict = "better" if lead > 0 else "worse"
+        if p_value > SIGNIFICANCE:
+            verdict = "tie"
+        shown = measure.write(value)
+        return Score(title, meaning, value, shown, *interval, lead, p_value, verdict)
 
-    last = len(models)
     alone = place.get(NO_GRAPH)
     fixed = [place[name] for name in (LOW_PASS, TWO_STEPS) if name in place]
     return Comparison(
         measure,
         fit.part,
+        len(truth),
         score(0, fit.title, meaning),
         {m.name: score(i, m.title, m.meaning) for i, m in enumerate(fit.baselines, start=1)},
         score(last, measure.guess_title, "always the same answer"),
@@ -436,7 +408,10 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
         if without is not None:
             last = len(here) + 1
             adds = measure.lead(0, last)
-            is_clear, shown = measure.p_value(0, last) < SIGNIFICANCE, measure.write_lead(adds)
+            is_clear, shown = (
+                measure.p_value(0, last) < SIGNIFICANCE,
+                measure.write(adds, as_lead=True),
+            )
         rows = [
             {
                 "title": note.title,

@@ -45,7 +45,7 @@ class Conclusion:
 
 def conclude(fit: Fit) -> Conclusion:
     """Compare a fit with its baselines, and say what the comparison shows."""
-    adaptive, has_edges = isinstance(fit.estimator, AdaptiveEstimator), fit.graph.n_edges > 0
+    adaptive, has_edges = isinstance(fit.estimator, AdaptiveEstimator), fit.plan.graph.n_edges > 0
     comparison = compare(fit, "the adaptive filter" if adaptive else fit.estimator.system_.title)
     if not adaptive and NO_GRAPH in comparison.named:
         alone = replace(comparison.named[NO_GRAPH], meaning="a network without the graph")
@@ -70,7 +70,7 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
         "train": "vertices it was trained on, as there are no others",
     }[comparison.part]
     yardstick, value, n = comparison.yardstick, comparison.ours.value, comparison.n_vertices
-    shown = yardstick.write(value)
+    shown = comparison.ours.shown
     if isinstance(yardstick, Accuracy):
         share = f"{round(value * n)} of {n}" if n < FEW_VERTICES else f"{shown} of the"
         return f"The model is right for {share} {where}"
@@ -94,9 +94,8 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
 
 def _whether_graph_helps(comparison: Comparison, *, adaptive: bool) -> str:
     """Return whether the graph helps, and whether a fixed filter would do."""
-    write = comparison.yardstick.write
     alone, fixed = comparison.named[NO_GRAPH], comparison.named[LOW_PASS]
-    without = write(alone.value)
+    without = alone.shown
     if alone.verdict == "better":
         text = f"the graph helps ({without} without it)"
     elif alone.verdict == "worse":
@@ -109,14 +108,14 @@ def _whether_graph_helps(comparison: Comparison, *, adaptive: bool) -> str:
             text = f"{text}: the graph makes no clear difference"
     does = {"better": "does worse than", "worse": "does better than", "tie": "ties with"}
     verb, ours = does[fixed.verdict], "the adaptive one" if adaptive else "it"
-    return f"{text}, and a fixed low-pass filter ({write(fixed.value)}) {verb} {ours}"
+    return f"{text}, and a fixed low-pass filter ({fixed.shown}) {verb} {ours}"
 
 
 def _reason(comparison: Comparison, *, has_edges: bool, adaptive: bool) -> str:
     """Return whether features, graph or both carry the information; empty without baselines."""
-    named, write = comparison.named, comparison.yardstick.write
+    named = comparison.named
     verdict = comparison.guessing.verdict
-    guess = f"{comparison.yardstick.guess} ({write(comparison.guessing.value)})"
+    guess = f"{comparison.yardstick.guess} ({comparison.guessing.shown})"
     if NO_GRAPH not in named:
         does = {"worse": "does worse than", "tie": "ties with"}.get(verdict, "")
         return f"The model {does} {guess}." if does else ""
@@ -124,7 +123,7 @@ def _reason(comparison: Comparison, *, has_edges: bool, adaptive: bool) -> str:
     ahead = [named[n] for n in (LOW_PASS, TWO_STEPS) if n in named and named[n].verdict == "worse"]
     if ahead and has_edges:
         best = min(ahead, key=lambda score: score.lead or 0.0)
-        reached = f"{best.title}, a fixed filter, reaches {write(best.value)}"
+        reached = f"{best.title}, a fixed filter, reaches {best.shown}"
         if not adaptive:
             return f"{reached}: this model does not suit this graph. Fit sgf, which adapts."
         return f"{reached}: the model has not learned enough. Train longer, or with other seeds."
@@ -142,7 +141,7 @@ def _reason(comparison: Comparison, *, has_edges: bool, adaptive: bool) -> str:
     if steps is not None and steps.verdict == "tie" and named[LOW_PASS].verdict == "better":
         text += (
             " SGC, a fixed filter that lets the highest frequency through as well as the lowest, "
-            f"ties with it ({write(steps.value)})."
+            f"ties with it ({steps.shown})."
         )
     return text
 

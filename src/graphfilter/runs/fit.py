@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.graph import Graph
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.inputs import draw_seed
 from graphfilter.estimators.members import FittedMember, combine, in_units
@@ -41,9 +40,7 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A model on a graph: made once, by :func:`train_fit`, and only read since.
-
-    Answers, scores, comparison and report are derived from it, whatever the task.
+    """A plan with the answers of a model: made once, by :func:`train_fit`, and only read since.
 
     Attributes
     ----------
@@ -53,27 +50,47 @@ class Fit:
         Fitted; of a baseline, where it was trained.
     outputs : float array (n, C)
         What training ended with: probabilities, or numbers in their units.
-    decision : Decision or None
-        Of two classes, when the one looked for is answered; None of anything else. It is the only
-        rule from outputs to answers.
+    answers : array
+        What is predicted: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T).
+    scored : dict of str to int array
+        The vertices of each part whose value is known; parts without any are left out.
+    part, judged : str and int array
+        The last of them, to judge by: test, or validation or training where there is no other.
+    task : Task
+    names : list of str
+        The classes, the labels, or what the numbers are called.
+    decision, user_decision : Decision or None
+        Of two classes, when the one looked for is predicted; None of anything else. It is the only
+        rule from outputs to answers. The latter only where a user requested it: it is kept with
+        the model.
+    positive : int or None
+        The class of two that is looked for.
     name, title, meaning : str
         Of a baseline; the title of the fitted model is 'this model'.
     seconds : float
         Of training.
     baselines : tuple of Fit
-        Plain models on the same split; none where they were not asked for, or stopped.
+        Plain models on the same split; none where they were not requested, or stopped.
     repeats : mapping or None
-        Scores of the same model on other splits, where that was asked for.
+        Scores of the same model on other splits, where those were requested.
     notes : tuple of str
         What was cleaned, guessed, drawn and decided.
     coverage : float or None
-        Of the sets or intervals that were asked for.
+        Of the sets or intervals that were requested.
     """
 
     plan: Plan
     estimator: VertexEstimator
     outputs: NDArray[np.float64]
-    decision: Decision | None = None
+    answers: NDArray[Any]
+    scored: dict[str, NDArray[np.int64]]
+    part: str
+    judged: NDArray[np.int64]
+    task: Task
+    names: list[str]
+    decision: Decision | None
+    user_decision: Decision | None
+    positive: int | None
     name: str = ""
     title: str = "this model"
     meaning: str = ""
@@ -83,67 +100,51 @@ class Fit:
     notes: tuple[str, ...] = ()
     coverage: float | None = None
 
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        estimator: VertexEstimator,
+        outputs: NDArray[np.float64],
+        decision: Decision | None = None,
+        **about: Any,
+    ) -> Fit:
+        """Return the outputs of a model as a fit; ``about`` are its name, title, notes, ..."""
+        task, names = plan.target.task, plan.names
+        by_user = None if decision is None or decision.metric == DEFAULT else decision
+        parts = {part: getattr(plan.split, part) for part in PARTS}
+        scored = {part: index[plan.known[index]] for part, index in parts.items()}
+        scored = {part: index for part, index in scored.items() if len(index)}
+        last = list(scored)[-1]
+        return cls(
+            plan,
+            estimator,
+            outputs,
+            answers_of(task, outputs, names, by_user),
+            scored,
+            last,
+            scored[last],
+            task,
+            names,
+            decision,
+            by_user,
+            None if decision is None else names.index(decision.positive),
+            **about,
+        )
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, Any]]:
+        """The scores of the task on every part."""
+        truth, positive = self.plan.truth, 1 if self.positive is None else self.positive
+        return {
+            part: self.task.measure(self.outputs[at], truth[at], self.answers[at], positive)
+            for part, at in self.scored.items()
+        }
+
     @cached_property
     def calibration(self) -> Calibration | None:
         """Sets or intervals that hold the truth as often as requested; None where not requested."""
         return calibrate(self.plan, self.estimator, self.coverage, self.answers)
-
-    @property
-    def graph(self) -> Graph:
-        return self.plan.graph
-
-    @property
-    def task(self) -> Task:
-        return self.plan.target.task
-
-    @property
-    def names(self) -> list[str]:
-        """The classes, the labels, or what the numbers are called."""
-        return self.plan.names
-
-    @property
-    def positive(self) -> int | None:
-        """The class of two that is looked for; None where there are not two."""
-        return None if self.decision is None else self.names.index(self.decision.positive)
-
-    @property
-    def user_decision(self) -> Decision | None:
-        """The decision where somebody asked for one: what is kept with the model."""
-        decision = self.decision
-        return None if decision is None or decision.metric == DEFAULT else decision
-
-    @cached_property
-    def answers(self) -> NDArray[Any]:
-        """What is answered: class numbers (n,), labels (n, L) of 0 and 1, or numbers (n, T)."""
-        return answers_of(self.task, self.outputs, self.names, self.user_decision)
-
-    @cached_property
-    def scored(self) -> dict[str, NDArray[np.int64]]:
-        """The vertices of each part whose value is known; parts without any are left out."""
-        parts = {part: getattr(self.plan.split, part) for part in PARTS}
-        parts = {part: index[self.plan.known[index]] for part, index in parts.items()}
-        return {part: index for part, index in parts.items() if len(index)}
-
-    @property
-    def part(self) -> str:
-        """The part to judge by: test, or validation or training where there is no other."""
-        return list(self.scored)[-1]
-
-    @property
-    def judged(self) -> NDArray[np.int64]:
-        """The vertices of that part."""
-        return self.scored[self.part]
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, Any]]:
-        """The scores of the task on every part, of what is answered."""
-        positive = 1 if self.positive is None else self.positive
-        return {
-            part: self.task.measure(
-                self.outputs[index], self.plan.truth[index], self.answers[index], positive
-            )
-            for part, index in self.scored.items()
-        }
 
 
 def answers_of(
@@ -196,7 +197,7 @@ def train_fit(
     )  # fmt: skip
     outputs = estimator.outputs_
     notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
-    fit = Fit(
+    fit = Fit.of(
         plan, estimator, outputs, settle(rule, plan, outputs), seconds=estimator.seconds_,
         notes=notes, coverage=request.coverage,
     )  # fmt: skip
@@ -243,9 +244,9 @@ def train_baselines(
             outputs = in_units(pooling_of(fit.task).together(answers), fitted.target_scales_)
         if any(result.stopped == ASKED for result in results):
             return ()
+        about = {"name": name, "title": get_system(name).title, "meaning": meaning}
         decision = settle(rule, plan, outputs)
-        title = get_system(name).title
-        made.append(Fit(plan, other, outputs, decision, name, title, meaning, seconds))
+        made.append(Fit.of(plan, other, outputs, decision, seconds=seconds, **about))
     return tuple(made)
 
 
@@ -301,7 +302,8 @@ def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[s
     for k, split in enumerate(splits[1:]):
         answers = [o.probabilities for o in outcomes[k * members : (k + 1) * members]]
         outputs = in_units(combine(answers, alike, fit.task), estimator.target_scales_)
-        scores.append(replace(fit, plan=replace(plan, split=split), outputs=outputs).scores)
+        repeated = replace(plan, split=split)
+        scores.append(Fit.of(repeated, estimator, outputs, fit.decision).scores)
     same = all(
         np.array_equal(getattr(split, part), getattr(plan.split, part))
         for split in splits

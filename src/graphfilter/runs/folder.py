@@ -40,9 +40,8 @@ from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
 from graphfilter.runs.reference import Reference
 from graphfilter.runs.tables import (
     check_embeddings_file,
-    prediction_columns,
     write_embeddings,
-    write_rows,
+    write_predictions,
 )
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
@@ -132,7 +131,7 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> tuple[str, str]:
     """
     if wanted is False or not fit.plan.has_features or fit.estimator.system_.keeps_graph:
         return "", ""
-    graph, x = fit.graph, cast(Any, fit.graph.features)
+    graph, x = fit.plan.graph, cast(Any, fit.plan.graph.features)
     arrays = [graph.indptr, graph.indices, graph.weights, graph.arcs]
     arrays += [] if graph.kinds is None else [graph.kinds.values]
     arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
@@ -270,19 +269,17 @@ def _write_run(
     """Write every file of a run, the model last."""
     conclusion, plan = conclude(fit), fit.plan
     metrics = measure_fit(fit, conclusion.comparison)
-    inside = (
-        {}
-        if fit.calibration is None
-        else calibrated_columns(fit.names, fit.calibration.sets, fit.calibration.intervals)
-    )
+    sets, parts, calibration = None, plan.parts, fit.calibration
+    if calibration is not None:
+        inside = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
 
-    def columns(rows: slice) -> dict[str, Any]:
-        here = {name: values[rows] for name, values in inside.items()}
-        return prediction_columns(
-            fit.task, fit.names, fit.outputs[rows], fit.answers[rows], plan.parts[rows], here
-        )
+        def sets(rows: slice) -> dict[str, Any]:
+            return {name: values[rows] for name, values in inside.items()}
 
-    write_rows(folder / PREDICTIONS_FILE, fit.graph, columns, excel_safe=request.excel_safe)
+    write_predictions(
+        folder / PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
+        fit.answers, parts, sets, excel_safe=request.excel_safe,
+    )  # fmt: skip
     write_json(folder / METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph
@@ -320,7 +317,9 @@ def _write_run(
     if request.embeddings is not None:
         assert isinstance(fit.estimator, VertexClassifier)
         embedding = fit.estimator.transform()
-        write_embeddings(request.embeddings, fit.graph, embedding, excel_safe=request.excel_safe)
+        write_embeddings(
+            request.embeddings, fit.plan.graph, embedding, excel_safe=request.excel_safe
+        )
     if request.forget_ids:
         fit.estimator.forget_ids()
     save_run(fit.estimator, folder, asdict(about))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -86,7 +87,14 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
         "task": fit.task.name,
         "target": fit.names,
         "scores": fit.scores,
-        "headline": comparison.to_dict(),
+        "headline": {
+            "score": comparison.yardstick.key,
+            "part": comparison.part,
+            "models": {
+                score.title: {k: v for k, v in asdict(score).items() if k != "shown"}
+                for score in comparison.scores
+            },
+        },
         "split_rule": plan.split.rule,
         "label_frequency": finite,
         "label_frequency_mean": mean,

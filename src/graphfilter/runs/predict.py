@@ -31,7 +31,7 @@ from graphfilter.runs.fit import answers_of
 from graphfilter.runs.loading import NEW, UNKNOWN, RunDescription, parts_in_run
 from graphfilter.runs.plan import with_features
 from graphfilter.runs.reference import Reference
-from graphfilter.runs.tables import prediction_columns, write_rows
+from graphfilter.runs.tables import write_predictions
 from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError
 from graphfilter.util.machine import blocks
@@ -155,17 +155,14 @@ class Prediction:
     def write(self, path: str | PathLike[str], *, excel_safe: bool = False) -> None:
         """Write a row per vertex as CSV or Parquet."""
 
-        def columns(rows: slice) -> dict[str, Any]:
-            inside = {}
-            if self.coverage is not None:
-                ends = None if self.intervals is None else self.intervals[rows]
-                inside = calibrated_columns(self.names, self.sets(rows), ends)
-            return prediction_columns(
-                self.estimator.task_, self.names, self.outputs(rows),
-                self.every_answer[self.rows[rows]], self.parts[rows], inside,
-            )  # fmt: skip
+        def sets(rows: slice) -> dict[str, Any]:
+            ends = None if self.intervals is None else self.intervals[rows]
+            return calibrated_columns(self.names, self.sets(rows), ends)
 
-        write_rows(path, self.graph, columns, excel_safe=excel_safe)
+        write_predictions(
+            path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
+            self.parts, None if self.coverage is None else sets, excel_safe=excel_safe,
+        )  # fmt: skip
 
     def count_parts(self) -> dict[str, int]:
         """Count the vertices by what they were in the run, in words."""

@@ -193,7 +193,7 @@ class Reference:
     @classmethod
     def of(cls, fit: Fit) -> Reference:
         """Summarise a fit."""
-        graph, task, outputs, answers = fit.graph, fit.task, fit.outputs, fit.answers
+        graph, task, outputs, answers = fit.plan.graph, fit.task, fit.outputs, fit.answers
         every, n = np.arange(graph.n_vertices), len(fit.names)
         unseen = np.setdiff1d(every, fit.plan.split.train)
         seen = sample(every, graph.n_features, fit.plan.seed)

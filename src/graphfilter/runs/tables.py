@@ -80,23 +80,37 @@ def write_rows(
                 writer.close()
 
 
-def prediction_columns(
+def write_predictions(
+    path: str | PathLike[str],
+    graph: Graph,
     task: Task,
     names: list[str],
-    outputs: NDArray[np.float64],
+    outputs: Callable[[slice], NDArray[np.float64]],
     answers: NDArray[Any],
-    parts: NDArray[np.str_] | None = None,
-    inside: Mapping[str, NDArray[Any]] | None = None,
-) -> Columns:
-    """Return the columns of a table of predictions for some vertices.
+    parts: NDArray[np.str_],
+    sets: Callable[[slice], Mapping[str, NDArray[Any]]] | None = None,
+    *,
+    excel_safe: bool = False,
+    at_once: int = BLOCK_ROWS,
+) -> None:
+    """Write predictions per vertex, atomically: what the task says, sets or intervals, the part.
 
-    Those of the task (what is predicted, ...), ``inside`` sets or intervals, and the part.
+    ``outputs`` and ``sets`` give those of the rows in a slice.
     """
-    every = {**task.columns(outputs, answers, names), **(inside or {})}
-    found: Columns = {
-        name: _text(values) if values.dtype == object else values for name, values in every.items()
-    }
-    return found if parts is None else found | {"part": _text(parts)}
+
+    def columns(rows: slice) -> Columns:
+        found: Columns = dict(task.columns(outputs(rows), answers[rows], names))
+        found |= {} if sets is None else sets(rows)
+        found["part"] = parts[rows].astype(object)
+        return {
+            # Words as text, whichever they are.
+            name: pa.array(values, pa.string()) if values.dtype == object else values
+            for name, values in found.items()
+        }
+
+    import pyarrow as pa
+
+    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once)
 
 
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
@@ -143,10 +157,3 @@ def _excel_block(block: pa.RecordBatch) -> pa.RecordBatch:
         for column in block.columns
     ]
     return pa.record_batch(columns, names=[excel_text(name) for name in block.schema.names])
-
-
-def _text(values: NDArray[Any] | list[str]) -> Any:
-    """Return words as an Arrow column of text, whichever they are."""
-    import pyarrow as pa
-
-    return pa.array(np.asarray(values, dtype=object), pa.string())

@@ -152,7 +152,7 @@ def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
 def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
     """Put the known numbers of the vertices that add most in the place of their labels."""
     wanted = {contributor.vertex for contributor in found.contributors}
-    ids = enumerate(fit.graph.vertex_names or range(fit.graph.n_vertices))
+    ids = enumerate(fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices))
     values = {
         str(name): number(float(fit.plan.truth[v, column]))
         for v, name in ids
@@ -164,7 +164,7 @@ def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
 
 def _affordable(fit: Fit, prepared: Any) -> int:
     """Return how many vertices to explain: fewer where members are taken apart by hiding."""
-    graph, members = fit.graph, members_of(fit.estimator, prepared)
+    graph, members = fit.plan.graph, members_of(fit.estimator, prepared)
     size = 0 if graph.features is None else int(np.prod(graph.features.shape))
     stored = int(getattr(graph.features, "nnz", size))
     # Sixteen products with the operator, and one of features of width 64: the usual network.
