@@ -132,7 +132,7 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
     curve = BinaryCurve.of(scores, is_positive)
     half, chosen = measured["at_one_half"][fit.part], measured["scores"][fit.part]
     is_default, threshold = measured["metric"] == "default", measured["threshold"]
-    rows = [{"title": "one half", "threshold": 0.5, "scores": half}]
+    rows: list[dict[str, Any]] = [{"title": "one half", "threshold": 0.5, "scores": half}]
     if not is_default:
         rows.append({"title": "chosen", "threshold": threshold, "scores": chosen})
     shown = spread_out(len(curve.thresholds), MOST_POINTS)

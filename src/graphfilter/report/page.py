@@ -65,7 +65,7 @@ def render_report(summary: FitSummary) -> str:
     fit, metrics = summary.fit, summary.metrics
     density = spectral_density(fit.plan.graph)
     lists = make_worklists(fit)
-    contents = {
+    contents: dict[str, Any] = {
         "answer": answer_section(summary),
         "needs": compare_members(fit, summary.conclusion.comparison),
         "filter": filter_section(fit, density),

@@ -334,15 +334,15 @@ def compare(fit: Fit, meaning: str = "") -> Comparison:
     place, last = {model.name: i for i, model in enumerate(models)}, len(models)
 
     def score(number: int, title: str, meaning: str) -> Score:
-        value, interval = measure.value(number), measure.interval(number)
+        value, (low, high) = measure.value(number), measure.interval(number)
         if not number:
-            return Score(title, meaning, value, measure.write(value), *interval)
+            return Score(title, meaning, value, measure.write(value), low, high)
         lead, p_value = measure.lead(0, number), measure.p_value(0, number)
         verdict = "better" if lead > 0 else "worse"
         if p_value > SIGNIFICANCE:
             verdict = "tie"
         shown = measure.write(value)
-        return Score(title, meaning, value, shown, *interval, lead, p_value, verdict)
+        return Score(title, meaning, value, shown, low, high, lead, p_value, verdict)
 
     alone = place.get(NO_GRAPH)
     fixed = [place[name] for name in (LOW_PASS, TWO_STEPS) if name in place]

@@ -233,7 +233,7 @@ def find_drift(
             ):
                 what, is_below = _in_words(kind, title, float(t), limits, task)
                 shares = (1 - before, 1 - now) if is_below else (before, now)
-                rough.append(Move(kind, what, *map(float, shares), float(p)))
+                rough.append(Move(kind, what, float(shares[0]), float(shares[1]), float(p)))
     grown = are_new and _has_grown(reference, graph, rows, seed)
     moves = [
         Move(m.kind, m.what, m.before, m.now, float(p), m.kind == DEGREE and grown)

@@ -269,16 +269,13 @@ def _write_run(
     """Write every file of a run, the model last."""
     conclusion, plan = conclude(fit), fit.plan
     metrics = measure_fit(fit, conclusion.comparison)
-    sets, parts, calibration = None, plan.parts, fit.calibration
+    inside, parts, calibration = {}, plan.parts, fit.calibration
     if calibration is not None:
         inside = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
-
-        def sets(rows: slice) -> dict[str, Any]:
-            return {name: values[rows] for name, values in inside.items()}
-
     write_predictions(
         folder / PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
-        fit.answers, parts, sets, excel_safe=request.excel_safe,
+        fit.answers, parts, lambda rows: {name: values[rows] for name, values in inside.items()},
+        excel_safe=request.excel_safe,
     )  # fmt: skip
     write_json(folder / METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(

@@ -116,7 +116,8 @@ def measure_fit(fit: Fit, comparison: Comparison) -> FitMetrics:
         for note in estimator.member_notes_:
             keys = ("title", "share", "seconds", "epochs", *(["remark"] if note.remark else []))
             members[note.name] = {key: getattr(note, key) for key in keys}
-        metrics |= {"members": members, "absent": estimator.absent_, "seconds": fit.seconds}
+        metrics["members"], metrics["absent"] = members, estimator.absent_
+        metrics["seconds"] = fit.seconds
     if fit.calibration is not None:
         metrics["promise"] = fit.calibration.to_dict()
     if estimator.target_scales_:
