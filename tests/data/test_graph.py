@@ -231,11 +231,6 @@ def test_a_whole_number_that_no_float_holds_is_refused(what: str) -> None:
         Graph.from_edges([[0, 1]], 2, **{what: given})
 
 
-def test_features_take_a_tensor_that_requires_grad() -> None:
-    graph = Graph.from_edges([[0, 1]], features=torch.eye(2, requires_grad=True))
-    np.testing.assert_array_equal(graph.features, np.eye(2))
-
-
 def test_replace_checks_and_clears() -> None:
     graph = Graph.from_edges(
         [[0, 1]], features=np.eye(2), labels=["a", "b"], vertex_names="xy", feature_names="pq"
@@ -271,11 +266,6 @@ def test_subgraph_equals_the_block_of_the_adjacency(small_graph: Graph) -> None:
     assert part.labels is not None
     assert part.labels.tolist() == [i % 3 for i in index]
     assert part.splits[0].part_of(2).tolist() == ["test", "train"]
-
-
-def test_subgraph_refuses_a_mask_of_another_size() -> None:
-    with pytest.raises(GraphError, match="must have 2 entries"):
-        Graph.from_edges([[0, 1]]).subgraph([True, False, True])
 
 
 def test_largest_component_equals_networkx(data_folder: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 from hypothesis import given, strategies as st
+from tests.data.test_graph import assert_same_graph
 
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import GraphError
@@ -24,14 +25,6 @@ with warnings.catch_warnings():
     from torch_geometric.data import Data
 
 N = 9
-
-
-def assert_same_graph(a: Graph, b: Graph) -> None:
-    np.testing.assert_array_equal(a.indptr, b.indptr)
-    np.testing.assert_array_equal(a.indices, b.indices)
-    assert (a.weights is None) == (b.weights is None)
-    if a.weights is not None and b.weights is not None:
-        np.testing.assert_array_equal(a.weights, b.weights)
 
 
 @given(
@@ -58,11 +51,6 @@ def test_every_source_gives_the_same_graph(given_edges: list[tuple[int, int, int
     )
     for source in (matrix, matrix.tocsc(), sp.csr_matrix(matrix + matrix.T), network, pyg, graph):
         assert_same_graph(graph, Graph.of(source))
-
-
-def test_from_scipy_of_ones_is_unweighted() -> None:
-    assert Graph.from_scipy(sp.csr_array(np.ones((3, 3)))).weights is None
-    assert Graph.from_scipy(sp.csr_array(np.ones((3, 3), dtype=bool))).weights is None
 
 
 def test_from_scipy_reads_the_matrix_not_its_storage() -> None:

@@ -67,12 +67,6 @@ def test_bipartite_is_the_papers() -> None:
     assert rayleigh_quotient(graph) == pytest.approx(2 - 1 / (4 * 50), abs=0.002)
 
 
-def test_bipartite_with_every_edge_is_complete() -> None:
-    graph = make_bipartite(n_side=7, probability=1.0, n_features=1)
-    assert graph.n_edges == 49
-    assert rayleigh_quotient(graph) == pytest.approx(2)
-
-
 def test_digits_are_joined_to_their_neighbours() -> None:
     graph = make_digits(n_neighbors=5)
     assert (graph.n_vertices, graph.n_features, graph.n_classes) == (1797, 64, 10)

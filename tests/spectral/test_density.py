@@ -7,7 +7,6 @@ import pytest
 
 from graphfilter.data.graph import Graph
 from graphfilter.spectral import label_energy, label_frequency, spectral_density
-from graphfilter.spectral.frequency import laplacian
 from graphfilter.util.errors import ConfigError
 
 SWITCH = "graphfilter.spectral.density._EXACT_UP_TO"
@@ -72,16 +71,6 @@ def test_mean_of_label_energy_is_the_label_frequency(graph, monkeypatch, exact_u
     energy = label_energy(graph, n_bins=100)
     mean = energy.values @ energy.centres * energy.width
     np.testing.assert_allclose(mean, label_frequency(graph), atol=0.01)
-
-
-def test_moments_are_chebyshev_polynomials_of_the_laplacian(graph):
-    from graphfilter.spectral.density import _moments, _shifted_laplacian
-
-    x = np.random.default_rng(0).standard_normal(graph.n_vertices)
-    eigenvalues, vectors = np.linalg.eigh(laplacian(graph).toarray())
-    angles = np.arccos(np.clip(eigenvalues - 1, -1, 1))
-    expected = np.cos(np.outer(np.arange(20), angles)) @ (vectors.T @ x) ** 2
-    np.testing.assert_allclose(_moments(_shifted_laplacian(graph), x, 20), expected, atol=1e-8)
 
 
 def test_density_depends_on_its_seed_only(graph, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphfilter.data.graph import Graph
-from graphfilter.spectral import diagnose, estimate_label_frequency, label_frequency, laplacian
+from graphfilter.spectral import diagnose, estimate_label_frequency, label_frequency
 from graphfilter.util.errors import ConfigError, GraphError
 
 TINY = Graph.from_edges(
@@ -16,10 +16,6 @@ TINY = Graph.from_edges(
     n_vertices=8,
     labels=["a", "a", "a", "b", "b", "c", "c", "a"],
 )
-
-
-def subsets(n: int, smallest: int = 0) -> list[list[int]]:
-    return [list(s) for k in range(smallest, n + 1) for s in combinations(range(n), k)]
 
 
 def planted_graph(homophilous: bool, seed: int = 0, n: int = 1500) -> Graph:
@@ -30,29 +26,6 @@ def planted_graph(homophilous: bool, seed: int = 0, n: int = 1500) -> Graph:
     same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
     kept = rng.random(len(pairs)) < np.where(same == homophilous, 0.8, 0.1)
     return Graph.from_edges(pairs[kept][: 4 * n], n, labels=labels)
-
-
-@pytest.mark.parametrize("p", [0.2, 0.5, 0.9])
-def test_proposition_3_is_unbiased_with_the_principal_submatrix(p):
-    """The paper's own formula with p given, over every subset, weighted by its probability."""
-    L, n = laplacian(TINY).toarray(), TINY.n_vertices
-    y = np.where(np.asarray(TINY.labels)[:, None] == np.arange(3), 0.5, -0.5)
-    expectation = np.zeros(3)
-    for s in subsets(n):
-        inner, yn = L[np.ix_(s, s)], y[s]
-        form = (yn * (inner @ yn)).sum(axis=0) - (1 - p) * (inner.diagonal() @ yn**2)
-        expectation += p ** len(s) * (1 - p) ** (n - len(s)) * 4 / n / p**2 * form
-    np.testing.assert_allclose(expectation, label_frequency(TINY), rtol=1e-12)
-
-
-@pytest.mark.parametrize("p", [0.2, 0.5, 0.9])
-def test_unbiased_estimate_has_the_truth_as_expectation(p):
-    """Over every sample of two vertices and more, where an estimate exists."""
-    n = TINY.n_vertices
-    samples = subsets(n, smallest=2)
-    weights = np.array([p ** len(s) * (1 - p) ** (n - len(s)) for s in samples])
-    values = np.array([estimate_label_frequency(TINY, s).value for s in samples])
-    np.testing.assert_allclose(weights @ values / weights.sum(), label_frequency(TINY), rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [2, 3, 6])

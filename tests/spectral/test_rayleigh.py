@@ -74,16 +74,6 @@ def test_eigenvectors_have_their_eigenvalue_as_frequency(small_graph):
     np.testing.assert_allclose(rayleigh_quotient(small_graph, vectors), eigenvalues, atol=1e-9)
 
 
-def test_cycle_has_cosine_frequencies():
-    n = 10
-    cycle = Graph.from_edges([[i, (i + 1) % n] for i in range(n)])
-    k = np.arange(n // 2 + 1)
-    waves = np.cos(2 * np.pi * np.outer(np.arange(n), k) / n)
-    np.testing.assert_allclose(
-        rayleigh_quotient(cycle, waves), 1 - np.cos(2 * np.pi * k / n), atol=1e-12
-    )
-
-
 @given(seed=st.integers(0, 1000), x=arrays(float, 12, elements=st.floats(-1e300, 1e300)))
 def test_rayleigh_quotient_lies_in_0_to_2(seed, x):
     r = rayleigh_quotient(random_graph(seed), x)

@@ -122,12 +122,6 @@ def test_per_class_counts_equal_gprgnn(counts: tuple[int, ...]) -> None:
     assert len(split.test) == rest - len(split.val)
 
 
-def test_per_class_empties_small_classes_out_of_the_test() -> None:
-    labels = np.repeat([0, 1], [90, 10])
-    split = per_class(labels, 0)
-    assert set(labels[split.test]) | set(labels[split.val]) == {0}
-
-
 @pytest.mark.parametrize(("share", "expected"), [(0.1, [20, 40, 140]), (0.9, [180, 10, 10])])
 def test_fraction_gives_validation_at_most_half_of_the_rest(
     share: float, expected: list[int]
@@ -135,11 +129,6 @@ def test_fraction_gives_validation_at_most_half_of_the_rest(
     split = fraction(np.zeros(200, dtype=int), 0, share)
     assert sizes(split) == expected
     assert split.rule == f"fraction {share}"
-
-
-def test_rules_without_labels_draw_nothing() -> None:
-    for draw in RULES.values():
-        assert sizes(draw(np.array([-1, -1]), 0)) == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -201,18 +190,6 @@ def test_split_refuses_parts_that_are_no_split(given_parts: Any, problem: str) -
         Split(*given_parts)
 
 
-def test_split_check_refuses_vertices_that_are_not_there() -> None:
-    split = Split([0], [5], [])
-    for method in (split.check, split.part_of):
-        with pytest.raises(GraphError, match=r"val vertices must lie in 0\.\.2"):
-            method(3)
-
-
-def test_split_part_of_names_every_vertex() -> None:
-    split = Split([0], [3], [1])
-    assert split.part_of(5).tolist() == ["train", "test", "", "val", ""]
-
-
 def test_stratified_on_texas_keeps_its_single_vertex_class_in_training(data_folder: Path) -> None:
     labels = np.load(data_folder / "texas.npz")["y"]
     rare = np.flatnonzero(np.bincount(labels) == 1)
@@ -233,11 +210,6 @@ def test_small_classes_leave_validation_and_test_their_shares(
     split = stratified(labels, 0, fractions)
     assert (len(split.train), len(split.val), len(split.test)) == sizes
     assert set(labels[split.train]) == set(range(10))
-
-
-def test_one_label_per_class_is_learned_from() -> None:
-    split = stratified(np.arange(9), 0, (0.75, 0.25, 0))
-    assert (len(split.train), len(split.val)) == (9, 0)
 
 
 def test_share_that_small_classes_hardly_change_is_left() -> None:
