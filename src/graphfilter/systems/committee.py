@@ -54,7 +54,7 @@ from graphfilter.systems.pooling import (
 )
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
-from graphfilter.training import REGRESSION, Callback, Progress, Run, Task, TrainConfig
+from graphfilter.training import REGRESSION, Progress, Run, Task, TrainConfig
 from graphfilter.training.run import ASKED, SUPERFLUOUS
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
 from graphfilter.util.machine import own_torch_state, share_of_threads, thread_limit
@@ -129,12 +129,11 @@ class Committee(System):
     def describe(self) -> dict[str, Any]:
         """Return the kind of each member and all its fields, by name."""
         members = {m.name: m.describe() | m.describe_training() for m in self.members}
-        own: dict[str, Any] = {}
-        if self.rounds:
-            own = {"rounds": list(self.rounds), "rounds_above": self.rounds_above}
-        own |= {} if self.least_patience is None else {"least_patience": self.least_patience}
-        for name in ("loss_up_to", "folds_up_to"):
-            own |= {name: getattr(self, name)} if getattr(self, name) else {}
+        names = ["rounds", "rounds_above"] if self.rounds else []
+        names += [] if self.least_patience is None else ["least_patience"]
+        names += [name for name in ("loss_up_to", "folds_up_to") if getattr(self, name)]
+        own = {name: getattr(self, name) for name in names}
+        own |= {"rounds": list(self.rounds)} if self.rounds else {}
         return {"kind": "Committee", **own, **members}
 
     def describe_training(self) -> dict[str, Any]:
@@ -164,20 +163,16 @@ class Committee(System):
         # They take the place of seeds.
         repeated = min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)) >= N_FOLDS
         small = repeated and graph.n_edges > 0 and graph.n_vertices <= self.folds_up_to
-        n_labels = len(split.train) + len(split.val)
-        if not small or prepared.past is not prepared or not len(split.val):
-            return None
-        if n_labels < LEAST_IN_FOLD * N_FOLDS:
-            return None
-        kept = None if start is None else start.held
-        if start is None:
-            by_chance = split.is_random
-        else:  # Those who were held out were divided by chance, and so are others then.
-            by_chance = kept is not None and (split.is_random or split.rule.startswith(EARLIER))
-        if not by_chance:
+        enough = len(split.train) + len(split.val) >= LEAST_IN_FOLD * N_FOLDS and len(split.val)
+        held, by_chance = None, split.is_random
+        if start is not None:
+            # Those who were held out were divided by chance, and so are others then.
+            held = start.held
+            by_chance = held is not None and (by_chance or split.rule.startswith(EARLIER))
+        if not (small and enough and by_chance and prepared.past is prepared):
             return None
         of_classes = prepared.targets is None
-        return Folding.of(split, prepared.labels if of_classes else 0 * prepared.labels, kept)
+        return Folding.of(split, prepared.labels if of_classes else 0 * prepared.labels, held)
 
     def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
         """Return why a member is not trained on a graph; None where it is."""
@@ -255,6 +250,8 @@ WORTH = 0.003
 MOST_BESIDE = 4096
 # That a network trains, on the whole: for guesses of the time that is left.
 USUAL_EPOCHS = 100
+# What is said of a member without epochs before it is fitted.
+FITTED = Progress.without_epochs()
 DIVERGED = "training diverged before anything was learned"
 
 
@@ -358,7 +355,7 @@ class _Training:
         self._failed: dict[int, str] = {}
         self._beside: list[int] = []
         # Whether the caller has asked for the end, and what it has raised.
-        self._stopped, self._raised = False, None
+        self._stopped, self._raised = False, list[Exception]()
         # For its progress: the score of all so far, and the pace and the epochs of each.
         self._pool_score = self._last_time = math.nan
         self._last, self._begun = -1, False
@@ -376,7 +373,7 @@ class _Training:
                 self._attempt(number, lambda number: self._advance(number, until))
         else:
             for number, system in enumerate(self._present):
-                if system.is_fitted and not (self._announce(number) and self._beside):
+                if system.is_fitted and not (self._pass_on(number, FITTED) and self._beside):
                     self._beside.append(number)
             at_once = max(1, min(len(self._beside), thread_limit() // 2))
             share = thread_limit() // at_once
@@ -407,7 +404,7 @@ class _Training:
         try:
             work(number)
         except Exception as error:
-            of_user = isinstance(error, GraphFilterError) or error is self._raised
+            of_user = isinstance(error, GraphFilterError) or error in self._raised
             if of_user or len(self._splits) > 1:
                 raise
             self._members.pop(number, None)
@@ -420,7 +417,8 @@ class _Training:
             return
         system = self._present[number]
         if number not in self._members:
-            callback = self._callback_of(number)
+            callback = self._request.callback.part(system.name)
+            callback = callback.passing_on(partial(self._pass_on, number))
             file = callback.checkpoint
             begun = callback.resume and file is not None and file.exists()
             # The first of those in threads is fitted in any case: there must be an answer.
@@ -428,7 +426,7 @@ class _Training:
             if not begun and others and self._stopped:
                 return
             announced = number in self._beside or not system.is_fitted
-            if not announced and self._announce(number) and others:
+            if not announced and self._pass_on(number, FITTED) and others:
                 return
             own = replace(self._request, system=system, callback=callback)
             self._members[number] = Member(
@@ -436,7 +434,7 @@ class _Training:
             )
         member = self._members[number]
         # Something must be learned without this member, or by it.
-        answered = len(self._members) > 1 or bool(self._beside) or member.has_begun
+        answered = len(self._members) > 1 or bool(self._beside) or member.epoch(0) > 0
         if not (self._stopped and answered):
             member.advance(until)
         if member.ended:
@@ -540,17 +538,6 @@ class _Training:
                     parts[system.title] = learned
         return parts, failed
 
-    def _announce(self, number: int) -> bool:
-        """Say that a member is fitted that has no epochs; return whether to end instead."""
-        return bool(self._pass_on(number, Progress.without_epochs()))
-
-    def _callback_of(self, number: int) -> Callback:
-        """Return the callback of a member, which has a checkpoint of its own."""
-        own = self._request.callback.part(self._present[number].name)
-        if not self._request.callback.watches:
-            return own
-        return own.passing_on(partial(self._pass_on, number))
-
     def _pass_on(self, number: int, progress: Progress) -> bool | None:
         """Pass on an epoch of a member, with its name and where all of them stand."""
         if not self._request.callback.watches:
@@ -562,29 +549,24 @@ class _Training:
                 # The first epoch of a member is no measure: things are made in it.
                 self._seconds[number] = pace if math.isnan(before) else 0.8 * before + 0.2 * pace
             self._epochs[number], self._last_time, self._last = progress.epoch, now, number
+        # What is still to come, by the pace of members so far.
+        known = [seconds for seconds in self._seconds if math.isfinite(seconds)]
+        usual = sum(known) / len(known) if known else math.nan
+        paces = [seconds if math.isfinite(seconds) else usual for seconds in self._seconds]
+        left = [max(USUAL_EPOCHS - epochs, 0) for epochs in self._epochs]
         told = replace(
             progress,
             stage=f"{self._present[number].title} ({number + 1} of {len(self._present)})",
             pool_score=self._pool_score,
-            seconds_left=self._seconds_left(),
+            seconds_left=sum(pace * n for pace, n in zip(paces, left, strict=True)),
         )
         try:
             end = self._request.callback.on_epoch(told)
         except Exception as error:
-            self._raised = error
+            self._raised.append(error)
             raise
         self._stopped = self._stopped or bool(end)
         return end
-
-    def _seconds_left(self) -> float:
-        """Return about what is still to come takes, by the pace of members so far; NaN at first."""
-        known = [seconds for seconds in self._seconds if math.isfinite(seconds)]
-        if not known:
-            return math.nan
-        usual = sum(known) / len(known)
-        paces = [seconds if math.isfinite(seconds) else usual for seconds in self._seconds]
-        left = [max(USUAL_EPOCHS - epochs, 0) for epochs in self._epochs]
-        return sum(pace * n for pace, n in zip(paces, left, strict=True))
 
 
 class Member:
@@ -630,11 +612,6 @@ class Member:
     def ended(self) -> bool:
         return self._training is None or self._training.ended
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether it has learned from an epoch; a model without epochs has learned all it will."""
-        return self._training is None or any(run.history["loss"] for run in self._training.runs)
-
     def runs(self, split: int) -> Sequence[Run]:
         """Return the state of its runs on a split; none of a model without epochs."""
         return [] if self._training is None else self._training.runs[self._own(split)]
@@ -654,8 +631,7 @@ class Member:
         so.
         """
         learned = max((run.epochs_learned for run in self.runs(split)), default=0)
-        epoch = self.epoch(split)
-        return 2 * learned >= epoch or epoch >= LATEST
+        return self.epoch(split) <= 2 * learned or self.epoch(split) >= LATEST
 
     def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs."""

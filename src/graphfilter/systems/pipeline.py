@@ -1,6 +1,4 @@
-"""Answers with all edges of a graph, by what was trained on its past.
-
-The one pipeline: prepare a graph, train a system on it, predict every vertex.
+"""The one pipeline: a graph is prepared, a system is trained on it, every vertex is predicted.
 
 Estimators, benchmarks, baselines, the studio and the demo all come through here.
 """
@@ -28,55 +26,6 @@ from graphfilter.systems.system import System
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import callback_from
 from graphfilter.util.errors import ConfigError, GraphError
-
-
-def check_leaves_its_past(prepared: Prepared, system: System) -> None:
-    """Raise where a system answers on the graph it was trained on alone, and that is the past."""
-    alone = system.keeps_graph and not isinstance(system, Committee)
-    if alone and prepared.past is not prepared:
-        raise ConfigError(
-            f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
-            "on earlier edges. Leave out `as_of`, or name another system."
-        )
-
-
-def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
-    """Return the outputs of a run of the past with all edges of the graph.
-
-    Of a committee, members that know the vertices of the graph they were trained on are not used:
-    the graph is another one by now.
-    """
-    if not isinstance(outcome, CommitteeOutcome):
-        return replace(outcome, probabilities=_predict(outcome, prepared))
-    movable = np.array([not part.system.keeps_graph for part in outcome.parts])
-    if not movable.any():
-        raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
-    parts = tuple(
-        _part_now(part, prepared) if moves else part
-        for part, moves in zip(outcome.parts, movable.tolist(), strict=True)
-    )
-    weigh = outcome.weigh
-
-    def weigh_movable(used: NDArray[np.bool_]) -> Pool:
-        return weigh(used & movable if (used & movable).any() else movable)
-
-    logits = log_probabilities([part.probabilities for part in parts])
-    return replace(
-        outcome,
-        parts=parts,
-        pool=outcome.elsewhere,
-        probabilities=outcome.elsewhere.answer(logits),
-        weigh=weigh_movable,
-    )
-
-
-def _part_now(part: Part, prepared: Prepared) -> Part:
-    runs = tuple(replace(run, probabilities=_predict(run, prepared)) for run in part.runs)
-    return replace(part, runs=runs, probabilities=together([run.probabilities for run in runs]))
-
-
-def _predict(run: Outcome, prepared: Prepared) -> NDArray[np.float64]:
-    return predict_networks(prepared, run.system, [run.network])[0]
 
 
 def train_system(
@@ -117,17 +66,49 @@ def train_system(
     callback = callback_from(callback, earlier)
     if earlier:
         raise TypeError(f"train_system() takes no {next(iter(earlier))}.")
-    check_leaves_its_past(prepared, system)
+    past, of_many = prepared.past, isinstance(system, Committee)
+    if past is not prepared and system.keeps_graph and not of_many:
+        raise ConfigError(
+            f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
+            "on earlier edges. Leave out `as_of`, or name another system."
+        )
     request = Request(
-        prepared.past, system, splits, seeds, class_weight, callback, start,
-        of_past=prepared.past is not prepared,
-    )  # fmt: skip
-
-    of_many = isinstance(system, Committee)
+        past, system, splits, seeds, class_weight, callback, start, of_past=past is not prepared
+    )
     outcomes = train_committee(request) if of_many else train_networks(request)
-    if prepared.past is prepared:
-        return outcomes
-    return [answer_now(outcome, prepared) for outcome in outcomes]
+    return outcomes if past is prepared else [answer_now(each, prepared) for each in outcomes]
+
+
+def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
+    """Return the outputs of a run of the past with all edges of the graph.
+
+    Of a committee, members that know the vertices of the graph they were trained on are not used:
+    the graph is another one by now.
+    """
+    if not isinstance(outcome, CommitteeOutcome):
+        (outputs,) = predict_networks(prepared, outcome.system, [outcome.network])
+        return replace(outcome, probabilities=outputs)
+    movable = np.array([not part.system.keeps_graph for part in outcome.parts])
+    if not movable.any():
+        raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
+    parts = list[Part]()
+    for part, moves in zip(outcome.parts, movable, strict=True):
+        runs = tuple(answer_now(run, prepared) for run in part.runs) if moves else part.runs
+        outputs = together([run.probabilities for run in runs]) if moves else part.probabilities
+        parts.append(replace(part, runs=runs, probabilities=outputs))
+    weigh = outcome.weigh
+
+    def weigh_movable(used: NDArray[np.bool_]) -> Pool:
+        return weigh(used & movable if (used & movable).any() else movable)
+
+    logits = log_probabilities([part.probabilities for part in parts])
+    return replace(
+        outcome,
+        parts=tuple(parts),
+        pool=outcome.elsewhere,
+        probabilities=outcome.elsewhere.answer(logits),
+        weigh=weigh_movable,
+    )
 
 
 def predict_untrained(
