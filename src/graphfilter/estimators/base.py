@@ -243,7 +243,15 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             codes = target.labels if rows is None else target.labels[rows]
             y = [None if code < 0 else target.classes[code] for code in codes]
         if not self.task_.one_class:
-            return self._score_labels(self.predict(X, graph, vertices), y, sample_weight)
+            labels, predicted = class_target(y), self.predict(X, graph, vertices)
+            if labels.values is None or labels.values.shape != predicted.shape:
+                raise GraphError(
+                    f"y must be a table of 0 and 1, {predicted.shape}, to score several labels."
+                )
+            known = labels.codes >= 0
+            right = (labels.values == predicted).all(axis=1)[known]
+            weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+            return float(np.average(right, weights=weights))
         codes, known = match_labels(y, self.classes_)
         if not known.any():
             raise GraphError("y must have at least one known label to score against; got none.")
@@ -264,40 +272,26 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         return tags
 
-    def _score_labels(self, predicted: NDArray[Any], y: Any, sample_weight: Any) -> float:
-        target = class_target(y)
-        if target.values is None or target.values.shape != predicted.shape:
-            raise GraphError(
-                f"y must be a table of 0 and 1, {predicted.shape}, to score several labels."
-            )
-        known = target.codes >= 0
-        right = (target.values == predicted).all(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right[known], weights=weights))
-
     def class_weights(self, target: Target, split: Split) -> NDArray[np.float64] | None:
         """Return the weight of each class, by its training vertices where it is balanced."""
         if self.class_weight is None:
             return None
         if not target.task.one_class:
             raise ConfigError("class_weight must be None where a vertex may have several labels.")
-        codes, classes = target.codes[split.train], target.names
-        counts = np.bincount(codes, minlength=len(classes))
+        classes = target.names.tolist()
         if self.class_weight == "balanced":
-            weights = counts.sum() / (len(counts) * np.maximum(counts, 1))
-        elif isinstance(self.class_weight, dict):
-            unknown = set(self.class_weight) - set(classes.tolist())
-            if unknown:
-                raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
-            given = (self.class_weight.get(c, 1.0) for c in classes.tolist())
-            weights = np.array([check_number("class_weight", weight) for weight in given])
-            if not ((weights >= 0).all() and weights.sum() > 0):
-                raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
-        else:
+            counts = np.bincount(target.codes[split.train], minlength=len(classes))
+            return counts.sum() / (len(counts) * np.maximum(counts, 1))
+        if not isinstance(self.class_weight, dict):
             raise ConfigError(
                 f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
             )
-        return weights
+        if unknown := set(self.class_weight) - set(classes):
+            raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
+        found = [check_number("class_weight", self.class_weight.get(c, 1.0)) for c in classes]
+        if min(found) < 0 or not sum(found) > 0:
+            raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
+        return np.array(found)
 
 
 @parameters

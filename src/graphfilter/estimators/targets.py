@@ -108,7 +108,12 @@ def class_target(y: Any) -> Target:
     if isinstance(y, Target):
         return y
     y = given_target(y)
-    if _is_table(y):
+    # A single column is read as classes.
+    if isinstance(y, list | tuple):
+        several = bool(len(y)) and isinstance(y[0], list | tuple | np.ndarray) and len(y[0]) > 1
+    else:
+        several = len(shape := getattr(y, "shape", ())) == 2 and shape[1] > 1
+    if several:
         return _label_target(y)
     values = y if isinstance(y, list | tuple) else column_or_1d(np.asarray(y), warn=True)
     codes, classes = encode_labels(values)
@@ -151,43 +156,28 @@ def _label_target(y: Any) -> Target:
     return Target(MULTILABEL, known, _names(y, values), values, is_column=False)
 
 
-def _is_table(y: Any) -> bool:
-    """Return whether y has several columns; a single one is read as classes."""
-    if isinstance(y, list | tuple):
-        return bool(len(y)) and isinstance(y[0], list | tuple | np.ndarray) and len(y[0]) > 1
-    shape = getattr(y, "shape", ())
-    return len(shape) == 2 and shape[1] > 1
-
-
 def _array(y: Any) -> NDArray[np.float64]:
     """Return numbers in float64 with NaN where unknown; of one or two dimensions."""
     dense = y.toarray() if hasattr(y, "toarray") else y
     check_real(dense, "y")
-    _check_numbers(dense)
+    values = np.asarray(dense)
+    texts = (value for value in values.ravel().tolist() if isinstance(value, str))
+    if values.dtype.kind in "OUS" and (text := next(texts, None)) is not None:
+        raise GraphError(
+            f"y must hold numbers; got the text {text!r}. Texts are classes: learn them with a "
+            "classifier."
+        )
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise GraphError(
+            f"y must hold finite numbers (Input contains infinity); row "
+            f"{np.argwhere(np.isinf(values))[0][0]} does. Give NaN where a number is unknown."
+        )
     array = check_array(
         dense, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
     )
     if array.ndim > 2 or array.ndim == 0:
         raise GraphError(f"y must be (n,) or (n, T); got shape {array.shape}.")
     return array
-
-
-def _check_numbers(y: Any) -> None:
-    """Raise where y holds text, or a number that is not finite."""
-    array = np.asarray(y)
-    if array.dtype.kind in "OUS":
-        for value in array.ravel().tolist():
-            if isinstance(value, str):
-                raise GraphError(
-                    f"y must hold numbers; got the text {value!r}. Texts are classes: learn them "
-                    "with a classifier."
-                )
-    if array.dtype.kind == "f" and (odd := np.isinf(array)).any():
-        row = int(np.argwhere(odd)[0][0])
-        raise GraphError(
-            f"y must hold finite numbers (Input contains infinity); row {row} does. Give NaN where "
-            "a number is unknown."
-        )
 
 
 def _known(values: NDArray[np.float64]) -> Index:

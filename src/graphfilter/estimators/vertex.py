@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from abc import abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -269,13 +269,17 @@ class VertexEstimator(BaseEstimator):
         """
         callback = callback_from(callback, others)
         if others:
-            raise TypeError(_unknown_argument(type(self).__name__, next(iter(others))))
+            text = f"{type(self).__name__}.fit() takes no {(name := next(iter(others)))}"
+            remedy = "; it takes X, y, graph, split, vertices, callback and start_from."
+            if name == "sample_weight":
+                remedy = ": all labelled vertices count the same. Weigh classes with class_weight."
+            raise TypeError(text + remedy)
         self.check_parameters()
         earlier = Earlier.of(start_from)
         if earlier is not None and self.graph is not None:
             raise ConfigError("`start_from` is for fit(X, y, graph=...), not for a bound graph.")
-        seed = draw_seed(self.random_state)
-        with _restored_on_error(self):
+        seed, before = draw_seed(self.random_state), self.__dict__.copy()
+        try:
             fitted, target = take_training(self, X, y, graph, vertices)
             self.check_target(target)
             split = take_split(split, fitted, graph)
@@ -301,6 +305,9 @@ class VertexEstimator(BaseEstimator):
             return self.fit_prepared(
                 prepared, fitted, target, split, seed=seed, callback=callback, earlier=earlier
             )
+        except BaseException:
+            self.__dict__ = before  # It knows what it knew before.
+            raise
 
     def check_start(
         self,
@@ -334,15 +341,13 @@ class VertexEstimator(BaseEstimator):
         if self.calibration_fraction:
             val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
             split = dataclasses.replace(split, val=val)
-        scales = (
-            self.scales_for(prepared, target, split)
-            if earlier is None
-            else earlier.estimator.target_scales_
-        )
+        chosen, start = self.choose(target, split), None
+        if earlier is None:
+            scales = self.scales_for(prepared, target, split)
+        else:
+            scales, start = earlier.estimator.target_scales_, earlier.start(fitted)
         if scales:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
-        chosen = self.choose(target, split)
-        start = None if earlier is None else earlier.start(fitted)
         if start is not None and start.held is not None:
             system = self.build_system(**chosen)
             assert isinstance(system, Committee)
@@ -388,10 +393,8 @@ class VertexEstimator(BaseEstimator):
             self.notes_ = (*self.notes_, describe_held(self.held_))
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
-        used = [i for i, member in enumerate(members) if member.weight > 0]
-        answers = MemberAnswers(
-            self, fitted, [members[i] for i in used], [outputs[i] for i in used], None
-        )
+        used = [(m, said) for m, said in zip(members, outputs, strict=True) if m.weight > 0]
+        answers = MemberAnswers(self, fitted, *map(list, zip(*used, strict=True)), shares=None)
         self.outputs_, self.folded_ = answers.outputs(), answers.folds()
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
@@ -651,23 +654,3 @@ class VertexEstimator(BaseEstimator):
 
     def _fitted_html(self) -> str:
         return fitted_card(self) if self.__sklearn_is_fitted__() else ""
-
-
-@contextmanager
-def _restored_on_error(estimator: VertexEstimator) -> Generator[None]:
-    """Give an estimator back what it knew where its fit fails."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__ = before
-        raise
-
-
-def _unknown_argument(name: str, argument: str) -> str:
-    """Say that fit does not take an argument, and what to do instead."""
-    text = f"{name}.fit() takes no {argument}"
-    if argument == "sample_weight":
-        return f"{text}: all labelled vertices count the same. Weigh classes with class_weight."
-    taken = "X, y, graph, split, vertices, callback and start_from"
-    return f"{text}; it takes {taken}."
