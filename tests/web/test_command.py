@@ -6,10 +6,9 @@ import socket
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from graphfilter.cli import studio as command
+from graphfilter.cli.app import app
 from graphfilter.data import make_karate, write_tables
 from graphfilter.util.errors import ConfigError
 
@@ -32,9 +31,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*words: str):
-    app = typer.Typer()
-    app.command()(command.studio)
-    return CliRunner().invoke(app, [*words, "--no-browser"])
+    return CliRunner().invoke(app, ["studio", *words, "--no-browser"])
 
 
 def test_studio_says_where_it_is(started: list[str], tmp_path: Path) -> None:

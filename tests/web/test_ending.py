@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import Command
-from tests.serving.conftest import QUICK
+from tests.web.conftest import QUICK
 from tests.web_client import WebClient
 
 pytest.importorskip("starlette", reason="the packages of the endpoint are not installed")

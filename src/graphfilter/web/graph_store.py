@@ -73,7 +73,7 @@ class GraphStore:
     @staticmethod
     def at_hand() -> list[dict[str, str]]:
         """List the datasets that need no download: embedded ones first, then those on disk."""
-        embedded = [n for n in dataset_names() if describe(n).reader == "make"]
+        embedded = [n for n in dataset_names() if describe(n).is_made]
         # With directions a fit trains twice, which a page that shows one training cannot show.
         others = [n for n in dataset_names() if n not in embedded and describe(n).base is None]
         on_disk = [n for n in others if locate(n) is not None]
@@ -91,7 +91,7 @@ class GraphStore:
     def add_dataset(self, name: str) -> Entry:
         """Load a dataset that is available, once."""
         dataset = describe(name)
-        if dataset.reader != "make" and locate(dataset.name) is None:
+        if not dataset.is_made and locate(dataset.name) is None:
             raise ConfigError(
                 f"{dataset.name} is not on this machine yet: graphfilter data get {dataset.name} "
                 "downloads it."
