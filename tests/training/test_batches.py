@@ -16,7 +16,7 @@ from graphfilter.operators import augmented_adjacency, to_tensor
 from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split, stratified
 from graphfilter.training import Callback, FitResult, Progress, TrainConfig, train
-from graphfilter.training.run import Batches
+from graphfilter.training.epoch import Batches
 from graphfilter.util.errors import ModelFileError
 
 

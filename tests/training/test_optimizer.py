@@ -14,7 +14,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig, train
-from graphfilter.training.loop import Adam
+from graphfilter.training.epoch import Adam
 
 GRAPH = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
 EVERYTHING = Split(np.arange(40), np.array([], dtype=int), np.array([], dtype=int))

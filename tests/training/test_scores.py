@@ -13,7 +13,7 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split, stratified
 from graphfilter.training import TrainConfig, train
-from graphfilter.training.run import Run
+from graphfilter.training.epoch import Run
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import lognorm, norm
 
 from graphfilter.training import SCALES, TargetScale
-from graphfilter.training.tasks import allowed_range, choose_scale, log_likelihood
+from graphfilter.training.scales import allowed_range, choose_scale, log_likelihood
 from graphfilter.util.errors import ConfigError
 
 RNG = np.random.default_rng(0)

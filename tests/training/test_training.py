@@ -26,7 +26,7 @@ from graphfilter.training import (
     loop as cohorts,
     train,
 )
-from graphfilter.training.run import FitResult, Run, keep_best
+from graphfilter.training.epoch import FitResult, Run, keep_best
 from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
 from graphfilter.util.records import write_tensors
 

@@ -31,7 +31,7 @@ from graphfilter.systems.pooling import pooling_of
 from graphfilter.training import Callback, Task
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.comparing import mean_interval
-from graphfilter.training.run import ASKED
+from graphfilter.training.epoch import ASKED
 from graphfilter.training.scores import Metric
 from graphfilter.training.thresholds import Decision
 

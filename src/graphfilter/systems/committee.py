@@ -55,7 +55,7 @@ from graphfilter.systems.pooling import (
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import REGRESSION, Progress, Run, Task, TrainConfig
-from graphfilter.training.run import ASKED, SUPERFLUOUS
+from graphfilter.training.epoch import ASKED, SUPERFLUOUS
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
 from graphfilter.util.machine import own_torch_state, share_of_threads, thread_limit
 

@@ -27,7 +27,7 @@ from graphfilter.systems.pooling import Pool, drawn, pooling_of
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import Task
-from graphfilter.training.run import SUPERFLUOUS
+from graphfilter.training.epoch import SUPERFLUOUS
 
 # Shares of a graph's vertices that are known, at which members are weighed as in between the
 # fitted graph (1) and one of which nothing is known (0).

@@ -47,7 +47,7 @@ from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
 from graphfilter.splits import Split
 from graphfilter.tables.columns import Features
 from graphfilter.training import CLASSIFICATION, TargetScale, Task
-from graphfilter.training.tasks import choose_scale
+from graphfilter.training.scales import choose_scale
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import blocks, memory_of_process, threads_for
 from graphfilter.util.words import say_bytes

@@ -5,18 +5,11 @@ returns one result per run.
 """
 
 from graphfilter.training.callbacks import Callback, OnEpoch, Progress
+from graphfilter.training.epoch import FitResult, Run
 from graphfilter.training.loop import TrainConfig, runs_in_a_cohort, train
 from graphfilter.training.monitors import MONITORS, Monitor
-from graphfilter.training.run import FitResult, Run
-from graphfilter.training.tasks import (
-    CLASSIFICATION,
-    MULTILABEL,
-    REGRESSION,
-    SCALES,
-    TASKS,
-    TargetScale,
-    Task,
-)
+from graphfilter.training.scales import SCALES, TargetScale
+from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS, Task
 
 __all__ = [
     "CLASSIFICATION",

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from graphfilter.training.run import Run
+from graphfilter.training.epoch import Run
 from graphfilter.util.errors import ConfigError
 
 LOGGER = logging.getLogger("graphfilter")

@@ -1,4 +1,4 @@
-"""One epoch: of several runs at once, or of one run in mini-batches.
+"""One epoch: of several runs at once, or of one run in mini-batches; and the state of a run.
 
 Every run is a slice of the same tensors. On a GPU the second epoch is captured as a CUDA graph and
 replayed from then on: a small graph's epoch is hundreds of kernels of a few microseconds, which
@@ -7,17 +7,282 @@ Python cannot launch as fast as they run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.models import HopNetwork, SideBySide
+from graphfilter.models import HopNetwork, Network, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.training.run import Run, keep_best
-from graphfilter.training.vertices import Batches, Vertices
+from graphfilter.splits import Split
+from graphfilter.training.tasks import CLASSIFICATION, Task, Vertices
+from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import capturing
+
+# What ends a run that would have gone on: a caller, or a committee to which it adds nothing.
+ASKED, SUPERFLUOUS = CALLED_OFF = ("asked", "superfluous")
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """What a run ended with.
+
+    Attributes
+    ----------
+    state : dict of Tensor
+        The best weights, on the CPU.
+    history : dict of arrays
+        ``loss`` (with dropout), ``train_accuracy``, ``val_loss``, ``val_accuracy`` (of other
+        tasks, their score) and, where another score is monitored, that one (``val_roc_auc``), one
+        per epoch; and of the filter's learnable scalars, under their own names (``alpha``,
+        ``beta``), one row at the start and one per epoch.
+    best_epoch : int
+        The epoch of the best weights, from 1; 0 is the start.
+    stopped : {'patience', 'max_epochs', 'diverged', 'asked', 'superfluous'}
+        What ended it; 'asked' is a :class:`Callback` that returned True, 'superfluous' a
+        committee to which it added nothing.
+    seconds : float
+        Training time of all runs trained side by side with it.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> (result,) = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g).results_
+    >>> result.history["alpha"].shape  # at the start and after each of 5 epochs, 16 layers
+    (6, 16)
+    """
+
+    state: dict[str, Tensor]
+    history: dict[str, NDArray[Any]]
+    best_epoch: int
+    stopped: str
+    seconds: float
+
+    @property
+    def n_epochs(self) -> int:
+        return len(self.history["loss"])
+
+
+class Run:
+    """The changing state of one run; :func:`graphfilter.training.train` drives it.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> seen = []
+    >>> def watch(progress):
+    ...     seen.extend(run.training for run in progress.runs)
+    ...
+    >>> callback = gf.training.Callback(watch)
+    >>> _ = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g, callback=callback)
+    >>> seen
+    [True, True, True, True, True]
+    """
+
+    def __init__(
+        self,
+        model: Network[Any],
+        split: Split,
+        labels: Tensor,
+        class_weight: Tensor | None,
+        *,
+        monitor: str,
+        patience: int,
+        patience_share: float = 0.0,
+        task: Task = CLASSIFICATION,
+    ) -> None:
+        split.check(len(labels))
+        if not len(split.train):
+            raise GraphError("a split must have at least one training vertex; got none.")
+        self.model, self.task = model, task
+        # 'accuracy', the usual setting, is every task's own score.
+        self.monitor = task.score_name if monitor == "accuracy" else monitor
+        self.patience, self.patience_share = patience, patience_share
+        self.train = torch.tensor(split.train, device=labels.device)
+        self.val = torch.tensor(split.val, device=labels.device)
+        self.n_steps = 1
+        if isinstance(model, HopNetwork):
+            self.n_steps = Batches.of(model, split.train).n_steps
+        train, val = labels[self.train], labels[self.val]
+        if not (task.known(train).all() and task.known(val).all()):
+            raise GraphError("training and validation vertices must be labelled.")
+        task.check(self.monitor, val, class_weight)
+        # One that is told labels knows those it is trained on: others show what it has learned.
+        self.judged_by = 3 if model.config.recognises and len(self.val) else 1
+        self.chance = task.chance(train, class_weight)
+        self.monitored_chance = task.monitored_chance(self.monitor, train, val, class_weight)
+        self.best_score = self.best_tie_break = -math.inf
+        self.best_epoch = 0
+        self.waited = 0
+        self.learning = False
+        self.stopped = ""
+        self.curves = task.curves(self.monitor)
+        self.history: dict[str, list[float]] = {name: [] for name in self.curves}
+        shown = model.main_filter()
+        self._filter = {} if shown is None else dict(shown.named_parameters())
+        self.filter_history: list[NDArray[np.float64]] = [self.scalars().double().cpu().numpy()]
+        self.weights: dict[str, Tensor] = dict(model.state_dict())
+        self.best = {name: value.clone() for name, value in self.weights.items()}
+
+    @property
+    def training(self) -> bool:
+        return not self.stopped
+
+    @property
+    def epochs_learned(self) -> int:
+        """How many epochs it has trained since it was first clearly better than chance; 0 before.
+
+        Clearly: by a tenth of what there is to learn.
+        """
+        clear = self.chance + 0.1 * (1 - self.chance)
+        better = np.array(self.history[self.curves[self.judged_by]]) > clear
+        return len(better) - int(better.argmax()) if better.any() else 0
+
+    def update(self, scores: NDArray[np.float64], scalars: NDArray[np.float64]) -> bool:
+        """Take what an epoch gave: its ``curves`` and the filter's scalars after it.
+
+        Returns whether its weights are the best so far, to be kept by :func:`keep_best`.
+        """
+        for name, value in zip(self.curves, scores.tolist(), strict=True):
+            self.history[name].append(value)
+        loss, _, val_loss, val_score, *monitored = scores.tolist()
+        self.filter_history.append(scalars)
+        if not math.isfinite(loss) or (len(self.val) and not math.isfinite(val_loss)):
+            self.stopped = "diverged"
+            return False
+        self.learning = self.learning or bool(scores[self.judged_by] > self.chance)
+        if monitored:
+            # A ranking of rare classes is learned long before any vertex is predicted as one.
+            self.learning = self.learning or monitored[0] > self.monitored_chance
+        # Scores of few vertices take few values: among epochs of equal score the one of lower loss
+        # is kept, though only a better score restarts the patience. Without validation vertices
+        # every epoch is better than the last.
+        if not len(self.val):
+            score, tie_break = float(len(self.history["loss"])), 0.0
+        elif self.monitor == "loss":
+            score, tie_break = -val_loss, 0.0
+        else:
+            score, tie_break = (monitored or [val_score])[0], -val_loss
+        better = (score, tie_break) > (self.best_score, self.best_tie_break)
+        improved = better and score > self.best_score
+        if better:
+            self.best_score, self.best_tie_break = score, tie_break
+            self.best_epoch = len(self.history["loss"])
+        if improved:
+            self.waited = 0
+        elif self.learning:
+            self.waited += 1
+            reached = len(self.history["loss"]) - self.waited
+            if self.waited >= max(self.patience, self.patience_share * reached):
+                self.stopped = "patience"
+        return better
+
+    def filter_scalars(self) -> dict[str, NDArray[Any]]:
+        """Return the filter's scalars after the last epoch, by name; none without a filter."""
+        rows = self._split_scalars(self.filter_history[-1][None])
+        return {name: values[0] for name, values in rows.items()}
+
+    def result(self, seconds: float) -> FitResult:
+        history = {name: np.array(values) for name, values in self.history.items()}
+        history |= self._split_scalars(np.stack(self.filter_history))
+        state = {name: t.cpu().clone() for name, t in self.best.items()}
+        return FitResult(state, history, self.best_epoch, self.stopped or "max_epochs", seconds)
+
+    def play(self, history: Tensor, filter_history: Tensor, called_off: str) -> None:
+        """Bring a fresh run to the end of a history of ``curves`` and of the filter's scalars.
+
+        ``called_off`` says why it was ended, where the history does not.
+        """
+        n_scalars = len(self.filter_history[0])
+        shapes = (len(history), len(self.curves)), (len(history) + 1, n_scalars)
+        if called_off not in ("", *CALLED_OFF) or shapes != (history.shape, filter_history.shape):
+            raise ValueError("the history of a run is damaged")
+        for scores, scalars in zip(history.numpy(), filter_history.numpy()[1:], strict=True):
+            if self.stopped:
+                raise ValueError("the history of a run continues after its end")
+            self.update(scores, scalars)
+        self.stopped = self.stopped or called_off
+
+    def scalars(self) -> Tensor:
+        """Return the filter's learnable scalars in one row, where they lie."""
+        if not self._filter:
+            return torch.empty(0, device=self.train.device)
+        return torch.cat([p.detach().reshape(-1) for p in self._filter.values()])
+
+    def _split_scalars(self, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        ends = np.cumsum([p.numel() for p in self._filter.values()])[:-1]
+        return dict(zip(self._filter, np.split(rows, ends, axis=1), strict=False))
+
+
+def keep_best(runs: Sequence[Run]) -> None:
+    """Copy the current weights of these runs, their best so far, in one call."""
+    kept = [run.best[name] for run in runs for name in run.weights]
+    weights = [value for run in runs for value in run.weights.values()]
+    if kept:
+        torch._foreach_copy_(kept, weights)  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]
+
+
+# Training vertices that lie next to each other and are read together.
+SEGMENT = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """The batches of an epoch: every training vertex once, in another order every time.
+
+    Vertices are read in pools. A pool is segments of neighbours on the disk, drawn from
+    everywhere, so that classes are mixed in it where vertices are sorted by class; it is read in
+    the order of the file and shuffled in memory. Its batches are of nearly the same size. All of
+    this depends on sizes and the generator alone.
+
+    Attributes
+    ----------
+    vertices : int64 Tensor
+        The training vertices, in their order.
+    pool, batch : int
+        Vertices of a pool and of a batch, at most.
+    """
+
+    vertices: Tensor
+    pool: int
+    batch: int
+
+    @classmethod
+    def of(cls, network: HopNetwork, train: NDArray[np.int64]) -> Self:
+        """Divide training vertices as a network reads them."""
+        vertices = torch.from_numpy(np.sort(train))
+        return cls(vertices, network.rows_at_once, network.config.batch_size)
+
+    @property
+    def n_steps(self) -> int:
+        """How many batches there are, the same in every epoch."""
+        n = len(self.vertices)
+        sizes = [min(self.pool, n - start) for start in range(0, n, self.pool)]
+        return sum(self._n_batches(size) for size in sizes)
+
+    def draw(self, generator: torch.Generator) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        """Yield every pool: its vertices in their order, and the places in it of each batch."""
+        segments = self.vertices.split(SEGMENT)
+        order = _permutation(len(segments), generator).tolist()
+        for pool in torch.cat([segments[i] for i in order]).split(self.pool):
+            places = _permutation(len(pool), generator)
+            yield pool.sort().values, list(places.tensor_split(self._n_batches(len(pool))))
+
+    def _n_batches(self, size: int) -> int:
+        return -(-size // self.batch)
+
+
+def _permutation(n: int, generator: torch.Generator) -> Tensor:
+    return torch.randperm(n, generator=generator, device=generator.device).cpu()
 
 
 class BatchEpoch:
@@ -227,3 +492,44 @@ class _Replay:
 def _stream(device: torch.device) -> torch.cuda.Stream:
     """Return the one stream epochs run on: each stream keeps its own workspaces forever."""
     return torch.cuda.Stream(device)
+
+
+def _unwrapped(name: str) -> Any:
+    """Return a method of torch's Adam as it was written."""
+    return inspect.unwrap(getattr(torch.optim.Adam, name))
+
+
+class Adam(torch.optim.Adam):
+    """torch's fused Adam without what surrounds its steps, for weights of one kind on one device.
+
+    torch wraps its methods so that its compiler leaves them alone, and imports it for that: more
+    than a second of each start. Nothing here is compiled. Nor is a step announced to torch's
+    profiler, or its weights sorted by device: of a small graph's epoch, a tenth.
+    """
+
+    add_param_group = _unwrapped("add_param_group")
+    load_state_dict = _unwrapped("load_state_dict")
+    state_dict = _unwrapped("state_dict")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """Take a step; the gradients are there."""
+        for group in self.param_groups:
+            lists: list[list[torch.Tensor]] = [[] for _ in range(6)]
+            self._init_group(group, *lists)
+            if not lists[0]:
+                continue
+            beta1, beta2 = group["betas"]
+            torch._foreach_add_(lists[-1], 1)  # pyright: ignore
+            torch._fused_adam_(  # pyright: ignore
+                *lists, lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
+                weight_decay=group["weight_decay"], amsgrad=False, maximize=False,
+            )  # fmt: skip
+
+    # So that torch does not wrap it in an announcement.
+    step.hooked = True  # pyright: ignore

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -23,13 +22,12 @@ from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.splits import Split
 from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
-from graphfilter.training.epoch import BatchEpoch, Epoch
+from graphfilter.training.checkpoint import FORMAT, load_checkpoint, save_checkpoint
+from graphfilter.training.epoch import ASKED, Adam, BatchEpoch, Epoch, FitResult, Run
 from graphfilter.training.monitors import MONITORS, Monitor
-from graphfilter.training.run import ASKED, FORMAT, FitResult, Run, load_checkpoint, save_checkpoint
 from graphfilter.training.tasks import CLASSIFICATION, Task
 from graphfilter.util.errors import (
     ConfigError,
-    GraphError,
     check_count,
     check_name,
     check_number,
@@ -188,28 +186,19 @@ class Training:
         self.models, self.operator, self.config = models, operator, config
         self._x, self._labels, self._class_weight = x, labels, class_weight
         self._callback = callback
-        monitor = task.resolve(config.monitor)
         if not len(models) == len(splits) == len(seeds) >= 1:
             raise ConfigError(
                 "there must be as many models as splits and seeds; "
                 f"got {len(models)}, {len(splits)} and {len(seeds)}."
             )
-        for split in splits:
-            split.check(len(labels))
-            if not len(split.train):
-                raise GraphError("a split must have at least one training vertex; got none.")
-            for part in (split.train, split.val):
-                if not task.known(labels[torch.from_numpy(part.copy())]).all():
-                    raise GraphError("training and validation vertices must be labelled.")
-            task.check(monitor, labels[torch.from_numpy(split.val.copy())], class_weight)
-        self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self.runs = [
             Run(
-                model, split, labels, class_weight, monitor=monitor, patience=config.patience,
-                patience_share=config.patience_share, task=task,
+                model, split, labels, class_weight, monitor=config.monitor,
+                patience=config.patience, patience_share=config.patience_share, task=task,
             )
             for model, split in zip(models, splits, strict=True)
         ]  # fmt: skip
+        self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self._optimizer = make_optimizer(models, config)
         self._generators = [torch.Generator(operator.device).manual_seed(s) for s in seeds]
         self._key = self._fingerprint(splits, seeds, task) if callback.checkpoint else ""
@@ -328,47 +317,6 @@ class Training:
                 self._callback.checkpoint, self._key, self.runs, self._optimizer,
                 self._generators, self.epoch, self._seconds,
             )  # fmt: skip
-
-
-def _unwrapped(name: str) -> Any:
-    """Return a method of torch's Adam as it was written."""
-    return inspect.unwrap(getattr(torch.optim.Adam, name))
-
-
-class Adam(torch.optim.Adam):
-    """torch's fused Adam without what surrounds its steps, for weights of one kind on one device.
-
-    torch wraps its methods so that its compiler leaves them alone, and imports it for that: more
-    than a second of each start. Nothing here is compiled. Nor is a step announced to torch's
-    profiler, or its weights sorted by device: of a small graph's epoch, a tenth.
-    """
-
-    add_param_group = _unwrapped("add_param_group")
-    load_state_dict = _unwrapped("load_state_dict")
-    state_dict = _unwrapped("state_dict")
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                parameter.grad = None
-
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:
-        """Take a step; the gradients are there."""
-        for group in self.param_groups:
-            lists: list[list[torch.Tensor]] = [[] for _ in range(6)]
-            self._init_group(group, *lists)
-            if not lists[0]:
-                continue
-            beta1, beta2 = group["betas"]
-            torch._foreach_add_(lists[-1], 1)  # pyright: ignore
-            torch._fused_adam_(  # pyright: ignore
-                *lists, lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
-                weight_decay=group["weight_decay"], amsgrad=False, maximize=False,
-            )  # fmt: skip
-
-    # So that torch does not wrap it in an announcement.
-    step.hooked = True  # pyright: ignore
 
 
 def make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:

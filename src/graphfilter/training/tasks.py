@@ -1,25 +1,21 @@
-"""TargetScale: the scale on which a number is learned, and the way back to its own units.
-
-What is learned of a vertex: what a network's outputs mean, their loss and their scores.
+"""What is learned of a vertex: what a network's outputs mean, their loss and their scores.
 
 The network, its filter and the loop are the same for every task. Outputs of R runs are (m, R, C);
-losses and scores are computed inside what a GPU captures, and do not wait for the device.
-
-The tasks: one class per vertex, any of several labels, numbers.
+losses and scores are computed inside what a GPU captures, and do not wait for the device. The tasks
+are one class per vertex, any of several labels, and numbers; :class:`Vertices` holds the vertices
+that a loss or a score is taken over.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -35,199 +31,7 @@ from graphfilter.training.scores import (
     score_labels,
     score_numbers,
 )
-from graphfilter.util.errors import ConfigError, GraphError, check_name
-from graphfilter.util.words import number
-
-Array = NDArray[np.float64]
-
-SCALES = ("identity", "log", "rank")
-WORDS = {"identity": "as it is", "log": "as log(1 + y)", "rank": "by its rank"}
-# The rank of a number is kept by at most so many quantiles of the training vertices.
-MOST_QUANTILES = 1000
-# One vertex in a hundred may be anywhere: no single one decides between the scales.
-STRAY = 0.01
-# By how much the log-likelihood of another scale must be above that of the numbers as they are.
-MARGIN = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class TargetScale:
-    r"""How a number y is learned: :math:`t = (g(y) - \mu) / \sigma`.
-
-    g is the identity, :math:`\log(1 + y)`, or scikit-learn's ``QuantileTransformer`` to normal
-    quantiles. Means and deviations are of the training vertices. Answers are cut at
-    ``low`` and ``high``: see :func:`allowed_range`.
-
-    Attributes
-    ----------
-    name : {'identity', 'log', 'rank'}
-    mean, deviation : float
-    low, high : float
-    quantiles : array (q,)
-        Of the training vertices; empty of other scales than 'rank'.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from graphfilter.training import TargetScale
-    >>> scale = TargetScale.fit(np.array([0.0, 9.0, 99.0]), "log")
-    >>> scale.undo(scale.transform(np.array([9.0]))).round(6).tolist()
-    [9.0]
-    """
-
-    name: str
-    mean: float
-    deviation: float
-    low: float
-    high: float
-    quantiles: Array = field(default_factory=lambda: np.zeros(0), repr=False)
-
-    @classmethod
-    def fit(cls, y: Array, name: str = "identity") -> TargetScale:
-        """Fit a scale to the numbers of the training vertices."""
-        check_name("scale", name, SCALES)
-        low, high = allowed_range(y)
-        kept = np.quantile(y, np.linspace(0, 1, min(MOST_QUANTILES, len(y))))
-        scale = cls(name, 0.0, 1.0, low, high, kept if name == "rank" else np.zeros(0))
-        t = scale._forward(y)
-        # A constant has no deviation: it is learned as it is.
-        deviation = float(t.std()) if np.ptp(t) > 0 else 1.0
-        return cls(name, float(t.mean()), deviation, low, high, scale.quantiles)
-
-    def transform(self, y: Array) -> Array:
-        """Return numbers as they are learned; NaN stays."""
-        return (self._forward(y) - self.mean) / self.deviation
-
-    def undo(self, t: Array) -> Array:
-        """Return what is learned in the units of the target, inside what the data allow."""
-        return np.clip(self._backward(t * self.deviation + self.mean), self.low, self.high)
-
-    def undo_bounds(self, t: Array) -> Array:
-        """Return the ends of intervals in the units of the target; they are not cut.
-
-        Positive targets stay positive. Beyond the ranks that were seen an end is the furthest that
-        is allowed.
-        """
-        g = t * self.deviation + self.mean
-        if self.name == "rank":
-            furthest = float(ndtri(1 - 0.5 / max(len(self.quantiles), 2)))
-            inside = self._backward(np.clip(g, -furthest, furthest))
-            return np.where(g > furthest, self.high, np.where(g < -furthest, self.low, inside))
-        with np.errstate(over="ignore"):
-            y = np.expm1(g) if self.name == "log" else g
-        return np.maximum(y, 0.0) if self.low >= 0 else y
-
-    def outside(self, t: Array) -> NDArray[np.bool_]:
-        """Return which answers :meth:`undo` cuts."""
-        y = self._backward(t * self.deviation + self.mean)
-        return (y < self.low) | (y > self.high)
-
-    @property
-    def words(self) -> str:
-        """The scale and the range in words."""
-        return (
-            f"learned {WORDS[self.name]}; predictions are kept between {number(self.low)} and "
-            f"{number(self.high)}"
-        )
-
-    def _forward(self, y: Array) -> Array:
-        if self.name == "log":
-            # Below 0 are only vertices that chose nothing: those of a test part.
-            return np.log1p(np.maximum(y, 0.0))
-        return self._ranks(y, inverse=False) if self.name == "rank" else y
-
-    def _backward(self, g: Array) -> Array:
-        if self.name == "log":
-            # Far above the range, where it is cut, without an overflow.
-            return np.expm1(np.minimum(g, np.log1p(max(self.high, 0.0)) + 1))
-        return self._ranks(g, inverse=True) if self.name == "rank" else g
-
-    def _ranks(self, values: Array, *, inverse: bool) -> Array:
-        from sklearn.preprocessing import QuantileTransformer  # Slow to import.
-
-        n = len(self.quantiles)
-        model = QuantileTransformer(n_quantiles=n, output_distribution="normal")
-        model.quantiles_, model.n_features_in_ = self.quantiles[:, None], 1
-        model.references_, model.n_quantiles_ = np.linspace(0, 1, n), n
-        column = np.ravel(values)[:, None]
-        if inverse:
-            return model.inverse_transform(column).reshape(np.shape(values))
-        # The extremes are at no rank that is more extreme than one of so many can be.
-        furthest = float(ndtri(1 - 0.5 / max(n, 2)))
-        return np.clip(model.transform(column), -furthest, furthest).reshape(np.shape(values))
-
-
-def allowed_range(y: Array) -> tuple[float, float]:
-    """Return the range of numbers widened by their deviation; positive ones stay positive.
-
-    >>> allowed_range(np.array([0.0, 4.0]))
-    (0.0, 6.0)
-    """
-    least, most, spread = float(y.min()), float(y.max()), float(y.std())
-    low = least - spread
-    if least > 0:  # Widened as a factor: by the deviation of the logarithms.
-        low = max(low, least * float(np.exp(-np.log(y).std())))
-    elif least == 0:
-        low = 0.0
-    return low, most + spread
-
-
-def choose_scale(
-    y: Array,
-    train: NDArray[np.int64],
-    val: NDArray[np.int64],
-    predict: Callable[[Array], Array],
-) -> TargetScale:
-    """Return the scale on which a simple model best foretells the validation vertices.
-
-    Parameters
-    ----------
-    y : array (n,)
-    train, val : int arrays
-    predict : callable
-        From the transformed numbers of the training vertices to those of the validation vertices.
-    """
-    plain = TargetScale.fit(y[train])
-    known = y[np.concatenate([train, val])]
-    if not len(val) or np.ptp(y[train]) == 0:
-        return plain
-    names = [name for name in SCALES if name != "log" or known.min() >= 0]
-    scales = {name: TargetScale.fit(y[train], name) for name in names}
-    found = {
-        name: log_likelihood(
-            scale, y[val], predict(scale.transform(y[train])), resolution(y[train])
-        )
-        for name, scale in scales.items()
-    }
-    best = max(found, key=lambda name: found[name])
-    return scales[best] if found[best] > found["identity"] + MARGIN else plain
-
-
-def resolution(y: Array) -> float:
-    """Return how finely numbers are told apart: half the usual gap, at least 1 % of the spread."""
-    gaps = np.diff(np.unique(y))
-    return max(0.5 * float(np.median(gaps)), 0.01 * float(y.std())) if len(gaps) else 1.0
-
-
-def log_likelihood(scale: TargetScale, y: Array, predicted: Array, width: float) -> float:
-    r"""Return the log-likelihood of numbers, each known up to ``width``, in their own units.
-
-    .. math:: \sum_i \log \frac{1}{2h} \Bigl[
-              \Phi\bigl(\tfrac{t(y_i + h) - \hat t_i}{s}\bigr)
-              - \Phi\bigl(\tfrac{t(y_i - h) - \hat t_i}{s}\bigr) \Bigr]
-
-    with s the root mean square of the errors. For small h this is the density on the scale times
-    the Jacobian t'; as a difference it is right for repeated values too, where ranks jump.
-    """
-    error = scale.transform(y) - predicted
-    spread = max(float(np.sqrt(np.square(error).mean())), 1e-9)
-    above, below = ((scale.transform(y + h) - predicted) / spread for h in (width, -width))
-    # On the side where the normal distribution has digits left.
-    sign = np.where(above + below > 0, -1.0, 1.0)
-    mass = np.abs(ndtr(sign * above) - ndtr(sign * below))
-    anywhere = 2 * width / max(scale.high - scale.low, 2 * width)
-    return float(np.log(((1 - STRAY) * mass + STRAY * anywhere) / (2 * width)).sum())
-
+from graphfilter.util.errors import ConfigError, GraphError
 
 Outputs = NDArray[np.float64]
 
@@ -378,6 +182,71 @@ def all_weights(outputs: Tensor, class_weight: Tensor | None) -> Tensor:
     if class_weight is None:
         return torch.ones(n_outputs, device=outputs.device)
     return class_weight[:n_outputs]
+
+
+class Vertices:
+    """The vertices a loss or score is taken over, by run, with their weights."""
+
+    def __init__(
+        self,
+        train: Sequence[Tensor],
+        val: Sequence[Tensor] | None,
+        labels: Tensor,
+        class_weight: Tensor | None,
+        task: Task,
+    ) -> None:
+        self._task = task
+        parts = [train] if val is None else [train, val]
+        self._rows = torch.cat([index for part in parts for index in part]).unique()
+        n_runs = len(train)
+        self._aligned = task.aligned(labels[self._rows], n_runs)
+        own = task.vertex_weights(labels, class_weight)
+        weights = torch.zeros(len(parts), len(labels), n_runs, device=labels.device)
+        for p, part in enumerate(parts):
+            for r, index in enumerate(part):
+                weights[p, index, r] = own[index].float()
+        self._weights = weights[:, self._rows]
+        self._sums = self._weights.sum(1, dtype=torch.float64)
+        self._class_weight = class_weight
+        sought = [task.sought(labels[index]) for index in train]
+        self._positive = torch.tensor(sought, device=labels.device)
+        # The vertices of the last part, whatever their weights, and in which runs they are.
+        chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
+        for r, index in enumerate(parts[-1]):
+            chosen[index, r] = True
+        self._last = chosen.any(1).nonzero()[:, 0]
+        self._chosen, self._truth = chosen[self._last], labels[self._last]
+
+    def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
+        """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
+
+        ``vertex_weight`` (n,), or (n, R), multiplies the loss of every vertex.
+        """
+        losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
+        weighted = self._weights[0] * losses
+        if vertex_weight is not None:
+            own = vertex_weight.index_select(0, self._rows)
+            weighted = weighted * (own if own.ndim == 2 else own[:, None])
+        return weighted.sum(0) / self._sums[0].to(logits.dtype)
+
+    def scores(self, logits: Tensor, monitor: str) -> Tensor:
+        """Return training score, validation loss and score, and the monitored score.
+
+        (3, R), or (4, R) where the monitored score is another; NaN where there are no vertices.
+        """
+        task = self._task
+        scored = logits.index_select(0, self._rows)
+        score = task.score(scored, self._aligned, self._weights)
+        losses = self._weights[1] * task.losses(scored, self._aligned)
+        loss = losses.sum(0, dtype=torch.float64)
+        scores = torch.stack([score[0], loss / self._sums[1], score[1]])
+        if monitor not in task.scores:
+            return scores
+        weight = all_weights(logits, self._class_weight)
+        last = logits.index_select(0, self._last)
+        score = task.scores[monitor]
+        monitored = score(last, self._truth, self._chosen, weight, self._positive)
+        return torch.cat([scores, monitored[None]])
 
 
 # Between the labels of one vertex, in a table.
