@@ -29,8 +29,7 @@ import torch
 
 from graphfilter.data import load_dataset
 from graphfilter.splits import stratified
-from graphfilter.systems import Prepared, get_system
-from graphfilter.systems.pipeline import train_system
+from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.training import Callback, Progress
 from graphfilter_research.bench.matrix import worker_environment
 from harness import (

@@ -22,7 +22,7 @@ from graphfilter import Graph, open_store
 from graphfilter.data import write_store
 from graphfilter.splits import stratified
 from graphfilter.systems import get_system
-from graphfilter.systems.costs import estimate_cost
+from graphfilter.systems.system import estimate_cost
 from graphfilter.util.machine import memory_of_process
 from harness import Record, main, markdown, option_parser, stage
 

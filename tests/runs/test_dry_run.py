@@ -13,7 +13,7 @@ import graphfilter as gf
 from graphfilter.runs.dry_run import plan_dry_run, time_fit
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.systems import get_system
-from graphfilter.systems.costs import PROGRAM, estimate_cost
+from graphfilter.systems.system import PROGRAM, estimate_cost
 from graphfilter.util.errors import ConfigError
 
 GIB = 2**30

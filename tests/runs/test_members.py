@@ -12,7 +12,7 @@ from graphfilter.data import make_csbm
 from graphfilter.runs.comparison import compare, compare_members, describe_groups
 from graphfilter.runs.fit import train_fit
 from graphfilter.runs.plan import Source, plan_fit
-from graphfilter.systems.committees import GROUPS
+from graphfilter.systems.registry import GROUPS
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
 

@@ -30,10 +30,11 @@ from graphfilter.systems import (
     outcome as committee_outcome,
     train_system,
 )
-from graphfilter.systems.committee import DIVERGED, Committee, repeated_seed
-from graphfilter.systems.committees import COMMITTEE, COMMITTEES, GROUPS
+from graphfilter.systems.committee import DIVERGED, repeated_seed
 from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
+from graphfilter.systems.registry import COMMITTEE, COMMITTEES, GROUPS
+from graphfilter.systems.system import Committee
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import thread_limit
@@ -522,7 +523,7 @@ def test_progress_shows_the_score_of_all_together() -> None:
 
 def test_patience_is_short_unless_labels_are_few_or_it_is_asked_for() -> None:
     def patience(system: Committee, n_train: int) -> int:
-        return system.members_for(GRAPH, n_train)[0].config.patience
+        return next(system.members_for(GRAPH, n_train)).config.patience
 
     hasty = replace(COMMITTEE, least_patience=40)
     assert [patience(hasty, n) for n in (20, 90, 1000)] == [120, 100, 40]

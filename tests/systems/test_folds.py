@@ -14,7 +14,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import TreesConfig
 from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
 from graphfilter.systems import Prepared, committee, get_system, predict_networks, train_system
-from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import (
     LEAST,
@@ -24,6 +23,7 @@ from graphfilter.systems.outcome import (
     without_own_labels,
 )
 from graphfilter.systems.pooling import fit_pool, log_probabilities, together
+from graphfilter.systems.system import Committee
 from graphfilter.training import MULTILABEL, REGRESSION, Callback, Progress, Task
 
 GRAPH = make_csbm(80, mean_degree=6, n_features=5, frequency=0.3, seed=2)
@@ -141,28 +141,30 @@ def no_edges() -> Graph:
 def test_parts_are_not_divided_again_where_that_would_mislead(graph: Graph, split: Split) -> None:
     system = get_system("committee")
     assert isinstance(system, Committee)
-    assert system.folding(Prepared.of(graph), split, None) is None
+    assert committee.choose_folds(system, Prepared.of(graph), split, None) is None
 
 
 def test_large_graphs_have_no_folds_and_small_ones_do() -> None:
     system = get_system("committee")
     assert isinstance(system, Committee)
     prepared = Prepared.of(GRAPH)
-    assert system.folding(prepared, SPLIT, None) is not None
-    assert replace(system, folds_up_to=79).folding(prepared, SPLIT, None) is None
+    assert committee.choose_folds(system, prepared, SPLIT, None) is not None
+    assert committee.choose_folds(replace(system, folds_up_to=79), prepared, SPLIT, None) is None
 
 
 def test_weights_begun_with_decide_which_vertices_are_held_out() -> None:
     system, prepared = get_system("committee"), Prepared.of(GRAPH)
     assert isinstance(system, Committee)
     # Earlier networks that all learned from the training vertices must not see others now.
-    assert system.folding(prepared, SPLIT, Start(())) is None
+    assert committee.choose_folds(system, prepared, SPLIT, Start(())) is None
     kept = np.full(80, NO_FOLD, dtype=np.int8)
     kept[SPLIT.train[:10]] = 4
     parts = SPLIT.train, SPLIT.val, SPLIT.test
     start, given = Start((), held=kept), Split(*parts)
-    assert system.folding(prepared, given, start) is None
-    found = system.folding(prepared, Split(*parts, rule=f"{EARLIER}; others drawn"), start)
+    assert committee.choose_folds(system, prepared, given, start) is None
+    found = committee.choose_folds(
+        system, prepared, Split(*parts, rule=f"{EARLIER}; others drawn"), start
+    )
     assert found is not None
     assert (found.held[SPLIT.train[:10]] == 4).all()
 

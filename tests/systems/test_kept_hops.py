@@ -22,8 +22,8 @@ from graphfilter.large import hops as powers
 from graphfilter.models import hops as hop_network
 from graphfilter.operators import augmented_adjacency
 from graphfilter.operators.polynomial import stack_powers
-from graphfilter.systems import Prepared, get_system, prepared as hops, train_system
-from graphfilter.systems.costs import estimate_cost
+from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter.systems.system import estimate_cost
 from graphfilter.training import MULTILABEL, REGRESSION, Task
 from graphfilter.util.errors import GraphError
 
@@ -34,7 +34,7 @@ KNOWN = 3000
 
 @pytest.fixture(autouse=True)
 def _keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hops, "KEPT_FROM_BYTES", 0)
+    monkeypatch.setattr(powers, "KEPT_FROM_BYTES", 0)
 
 
 def make_graph(*, seed: int = 0, weighted: bool = False, sparse: bool = False) -> gf.Graph:
@@ -78,11 +78,11 @@ def test_kept_hops_have_the_bits_of_those_in_memory(
     x = prepared.x if isinstance(prepared.x, Tensor) else prepared.x.to_dense()
     expected = stack_powers(augmented_adjacency(graph), x, 2).numpy().tobytes()
     in_memory = prepared.hops(KIND, 2).numpy().tobytes()
-    monkeypatch.setattr(hops, "_ROWS_BYTES", at_once)
+    monkeypatch.setattr(powers, "_ROWS_BYTES", at_once)
     monkeypatch.setattr(powers, "_PIECE_BYTES", at_once)
     first = kept(folder, scaling)
     assert (folder / powers.POWERS_FILE).exists()
-    monkeypatch.setattr(hops, "walk_powers", never)
+    monkeypatch.setattr(powers, "walk_powers", never)
     assert kept(folder, scaling) == first == in_memory == expected
 
 
@@ -160,7 +160,7 @@ def test_hops_that_a_full_disk_does_not_take_stay_in_memory(
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(powers._Scratch, "_write", full)
+    monkeypatch.setattr(powers._Scratch, "write", full)
     with caplog.at_level(logging.WARNING, "graphfilter"):
         assert len(kept(folder)) == 60 * 3 * 40 * 4
     assert "Hops are not kept" in caplog.text

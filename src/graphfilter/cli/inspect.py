@@ -97,7 +97,7 @@ def _show(d: "Diagnosis", graph: "Graph") -> None:
     """Print the frequency of every class, homophily, advice, and what training takes."""
     from graphfilter.runs.plan import with_features
     from graphfilter.systems import get_system
-    from graphfilter.systems.costs import estimate_cost
+    from graphfilter.systems.system import estimate_cost
     from graphfilter.util.machine import memory_of_process
     from graphfilter.util.words import say_bytes
 

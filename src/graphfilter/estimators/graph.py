@@ -14,9 +14,9 @@ from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.members import in_units
 from graphfilter.estimators.vertex import VertexEstimator, parameters
 from graphfilter.systems import Outcome, System, get_system
-from graphfilter.systems.committee import Committee
-from graphfilter.systems.committees import GROUPS
 from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.registry import GROUPS
+from graphfilter.systems.system import Committee
 from graphfilter.training import Callback
 from graphfilter.util.errors import ConfigError, check_name, check_number
 

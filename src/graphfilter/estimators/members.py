@@ -22,8 +22,8 @@ from graphfilter.models.views import FeatureScaler, Known
 from graphfilter.splits import N_FOLDS, NO_FOLD, Split
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
-from graphfilter.systems.outcome import SHARES, CommitteeOutcome, without_own_labels
-from graphfilter.systems.pooling import pooling_of
+from graphfilter.systems.outcome import SHARES, CommitteeOutcome
+from graphfilter.systems.pooling import pooling_of, without_own_labels
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError

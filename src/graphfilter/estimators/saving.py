@@ -29,7 +29,6 @@ from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
 from graphfilter.systems.outside import (
     NotImportedError,
     WrongModelError,
@@ -38,6 +37,7 @@ from graphfilter.systems.outside import (
     system_of,
 )
 from graphfilter.systems.pooling import TEMPERATURES
+from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, SCALES, TASKS, TargetScale
 from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError

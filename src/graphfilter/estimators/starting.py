@@ -18,8 +18,8 @@ from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted
 from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
 from graphfilter.systems import System
-from graphfilter.systems.committee import Committee
 from graphfilter.systems.networks import Start
+from graphfilter.systems.system import Committee
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import count, listed_names
 

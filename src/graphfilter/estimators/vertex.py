@@ -47,9 +47,10 @@ from graphfilter.models.views import FeatureScaler, Known
 from graphfilter.spectral.plot import plot_view
 from graphfilter.splits import NO_FOLD, Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.systems.committee import Committee
+from graphfilter.systems.committee import choose_folds
 from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Callback, Monitor, TargetScale, Task
 from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
@@ -352,7 +353,7 @@ class VertexEstimator(BaseEstimator):
             system = self.build_system(**chosen)
             assert isinstance(system, Committee)
             # Without folds, earlier networks have learned from vertices that validate now.
-            start = start if system.folding(prepared, split, start) else Start(())
+            start = start if choose_folds(system, prepared, split, start) else Start(())
         weights = self.class_weights(target, split)
         self.notes_ = ()
         callback = self.watching(callback)

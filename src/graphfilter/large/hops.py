@@ -1,13 +1,8 @@
-"""Arrays that are made of a graph, kept beside the arrays of its store.
-
-A header says what they were made of and holds the checksum of every file; it is written last.
-
-Averages of features over neighbours, over theirs, …, kept beside the arrays of a store.
+"""Averages and hops of features, kept beside the arrays of the store that they are made of.
 
 They are made when they are first needed, and read by whoever needs the same again: the next fit,
-prediction, a report. What is kept has the bits of what would be made; ``hops.json`` is its header.
-
-Hops P^k X of every vertex, kept beside the arrays of a store and mapped from there.
+prediction, a report. What is kept has the bits of what would be made. A header says what it was
+made of and holds the checksum of every file; it is written last: ``hops.json`` that of averages.
 
 ``powers.bin`` holds the K + 1 hops of one vertex after another, so that some vertices are read in
 one piece; ``powers.json`` is its header.
@@ -24,10 +19,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.store import (
+    KEPT_FROM_BYTES,
     STRUCTURE,
     StoredArray,
     check_values,
@@ -38,10 +37,14 @@ from graphfilter.data.store import (
     write_array,
     writing_array,
 )
-from graphfilter.models.views import average_hops
-from graphfilter.util.errors import DataFileError, ModelFileError
-from graphfilter.util.machine import blocks
+from graphfilter.models.views import FeatureScaler, average_hops
+from graphfilter.operators import Operator
+from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
+from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
+from graphfilter.util.errors import DataFileError, GraphError, ModelFileError
+from graphfilter.util.machine import blocks, memory_of_process, threads_for
 from graphfilter.util.records import convert, read_checked_json, write_checked_json
+from graphfilter.util.words import say_bytes
 
 Array = NDArray[np.float32]
 _log_warning = logging.getLogger("graphfilter").warning
@@ -144,54 +147,92 @@ def edges_of(folder: Path, roles: tuple[str, ...] = STRUCTURE) -> list[str]:
 POWERS_FILE, POWERS_ARRAY = "powers.json", "powers.bin"
 _PIECE_BYTES = 4 << 20
 
-Shape = tuple[int, int, int]
+# Features that are scaled at a time.
+_ROWS_BYTES = 4 << 20
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What hops (n, K + 1, d) are made of, and how: a few columns, or vertices, at a time.
+@made_to_be_kept
+def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int) -> Tensor:
+    """Return X, P X, …, P^K X of every vertex (n, K + 1, d), X scaled; ``operator`` on a CPU.
 
-    Attributes
-    ----------
-    made_of : str
-        A checksum of all that they depend on.
-    shape : (int, int, int)
-    rows : callable
-        Gives X: the features of some vertices after another, from the first on.
-    powers : callable
-        From some columns of X (n, c) to those of P X, …, P^K X.
-    columns : int
-        How many columns it takes at a time.
+    Those of a store are kept in it and mapped; memory is then that of a few columns. Files that are
+    damaged, or of something else, are replaced, and logged.
     """
+    n, n_parts, d = shape = graph.n_vertices, n_hops + 1, graph.n_features
+    n_bytes, folder = 4 * n * n_parts * d, store_of(graph)
+    with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
+        if folder is not None and n_bytes >= KEPT_FROM_BYTES:
+            made_of = _sum_of_all(folder, graph, scaler, operator, n_hops)
+            kept = keep(
+                folder / POWERS_FILE,
+                made_of,
+                [(n, n_parts * d)],
+                lambda: [_write(folder, graph, scaler, operator, shape)],
+                what="Hops",
+            )
+            if kept is not None:
+                return as_shared(kept[0].reshape(shape))
+        if n_bytes > memory_of_process():
+            raise GraphError(
+                f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "
+                "memory; write the graph to a store (graphfilter store), which keeps them on disk."
+            )
+        rows = np.concatenate([*_scaled_rows(graph, scaler)])
+        return stack_powers(operator, torch.from_numpy(rows), n_hops)
 
-    made_of: str
-    shape: Shape
-    rows: Callable[[], Iterator[Array]]
-    powers: Callable[[Array], Iterator[Array]]
-    columns: int
+
+def _scaled_rows(graph: Graph, scaler: FeatureScaler) -> Iterator[Array]:
+    """Yield the scaled features of some vertices after another."""
+    features: Any = graph.features
+    for at in blocks(graph.n_vertices, _ROWS_BYTES // (4 * max(graph.n_features, 1))):
+        rows = scaler.transform(features[at])
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        yield np.ascontiguousarray(dense, dtype=np.float32)
 
 
-def kept_powers(folder: Path, recipe: Recipe) -> Array | None:
-    """Return the hops that a store keeps, mapped; made and written first where needed.
+def _sum_of_all(
+    folder: Path, graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int
+) -> str:
+    """Return the checksum of all that the hops depend on, to the bit."""
+    edges = edges_of(folder, (*STRUCTURE, "arcs"))
+    kernel = type(operator.kernel).__name__
+    about = (edges, graph.directed, operator.kind, kernel, n_hops, graph.n_features)
+    digest = hashlib.sha256(repr(about).encode())
+    for block in _scaled_rows(graph, scaler):
+        digest.update(block.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
-    Files that are damaged, or of something else, are replaced. None where they cannot be written.
-    Both are logged.
+
+def _write(
+    folder: Path,
+    graph: Graph,
+    scaler: FeatureScaler,
+    operator: Operator,
+    shape: tuple[int, int, int],
+) -> StoredArray:
+    """Write hops by columns to a file without a name, and from there by vertices.
+
+    The features come first, in one pass, and then their powers, some columns at a time.
     """
-    n, n_parts, d = recipe.shape
-    path, shapes = folder / POWERS_FILE, [(n, n_parts * d)]
-    kept = keep(path, recipe.made_of, shapes, lambda: [_write(folder, recipe)], what="Hops")
-    return None if kept is None else kept[0].reshape(recipe.shape)
-
-
-def _write(folder: Path, recipe: Recipe) -> StoredArray:
-    """Write hops by columns to a file without a name, and from there by vertices."""
-    n, n_parts, d = recipe.shape
+    n, n_parts, d = shape
+    buffers = torch.empty(2, n, COLUMNS)
     with tempfile.TemporaryFile(dir=folder) as file:
-        scratch = _Scratch(file, recipe)
-        scratch.fill()
+        scratch = _Scratch(file, shape)
+        first = 0
+        for rows in _scaled_rows(graph, scaler):
+            for block in scratch.blocks:
+                scratch.write(block, 0, first, rows[:, slice(*block)])
+            first += len(rows)
+        for block in scratch.blocks:
+            columns = as_shared(scratch.map(block)[0])
+            for k, hop in enumerate(walk_powers(operator, columns, n_parts - 1, buffers), 1):
+                scratch.write(block, k, 0, hop.numpy())
+        file.flush()
         with writing_array(folder / POWERS_ARRAY, "<f4", (n_parts * d,)) as writer:
             for at in blocks(n, _PIECE_BYTES // (4 * n_parts * max(d, 1))):
-                rows = scratch.read(at.start, at.stop)
+                rows = np.empty((at.stop - at.start, n_parts, d), dtype=np.float32)
+                for block in scratch.blocks:
+                    rows[:, :, slice(*block)] = scratch.map(block)[:, at].transpose(1, 0, 2)
                 writer.append(rows.reshape(len(rows), -1))
     return writer.result
 
@@ -202,45 +243,24 @@ class _Scratch:
     It is written to, not mapped, so that a full disk is an error that can be caught.
     """
 
-    def __init__(self, file: IO[bytes], recipe: Recipe) -> None:
-        self._file, self._recipe = file, recipe
-        d, width = recipe.shape[2], recipe.columns
-        self._blocks = [(at, min(at + width, d)) for at in range(0, d, width)]
+    def __init__(self, file: IO[bytes], shape: tuple[int, int, int]) -> None:
+        self._file, self._shape = file, shape
+        n, n_parts, d = shape
+        self.blocks = [(at, min(at + COLUMNS, d)) for at in range(0, d, COLUMNS)]
+        file.truncate(4 * n * n_parts * d)
 
-    def fill(self) -> None:
-        """Write all hops: the features in one pass, then their powers by columns."""
-        n, n_parts, d = self._recipe.shape
-        self._file.truncate(4 * n * n_parts * d)
-        first = 0
-        for rows in self._recipe.rows():
-            for block in self._blocks:
-                self._write(block, 0, first, rows[:, slice(*block)])
-            first += len(rows)
-        for block in self._blocks:
-            self._file.flush()
-            for k, hop in enumerate(self._recipe.powers(self._map(block)[0]), 1):
-                self._write(block, k, 0, hop)
-        self._file.flush()
-
-    def read(self, start: int, end: int) -> Array:
-        """Return the hops of some vertices (m, K + 1, d)."""
-        _, n_parts, d = self._recipe.shape
-        rows = np.empty((end - start, n_parts, d), dtype=np.float32)
-        for block in self._blocks:
-            rows[:, :, slice(*block)] = self._map(block)[:, start:end].transpose(1, 0, 2)
-        return rows
-
-    def _write(self, block: tuple[int, int], k: int, first: int, values: Array) -> None:
-        n, width = self._recipe.shape[0], block[1] - block[0]
-        self._file.seek(self._start(block) + 4 * width * (k * n + first))
+    def write(self, block: tuple[int, int], k: int, first: int, values: Array) -> None:
+        """Write hop k of a block of columns, from a vertex on."""
+        n, n_parts, _ = self._shape
+        start, end = block
+        self._file.seek(4 * n * n_parts * start + 4 * (end - start) * (k * n + first))
         self._file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
-    def _map(self, block: tuple[int, int]) -> NDArray[Any]:
-        n, n_parts, _ = self._recipe.shape
-        shape = n_parts, n, block[1] - block[0]
-        at = self._start(block)
-        return np.memmap(self._file, dtype=np.float32, mode="r", offset=at, shape=shape)
-
-    def _start(self, block: tuple[int, int]) -> int:
-        n, n_parts, _ = self._recipe.shape
-        return 4 * n * n_parts * block[0]
+    def map(self, block: tuple[int, int]) -> NDArray[Any]:
+        """Map a block of columns: its hops (K + 1, n, c)."""
+        self._file.flush()
+        n, n_parts, _ = self._shape
+        start, end = block
+        return np.memmap(
+            self._file, np.float32, "r", 4 * n * n_parts * start, (n_parts, n, end - start)
+        )

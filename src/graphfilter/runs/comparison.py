@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphfilter.estimators.graph import OfCommittee
 from graphfilter.runs.fit import LOW_PASS, NO_GRAPH, TWO_STEPS, Fit, answers_of
-from graphfilter.systems.committees import GROUPS
+from graphfilter.systems.registry import GROUPS
 from graphfilter.training import REGRESSION
 from graphfilter.training.comparing import (
     SIGNIFICANCE,

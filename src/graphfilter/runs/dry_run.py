@@ -14,8 +14,8 @@ from graphfilter.runs.fit import BASELINES
 from graphfilter.runs.plan import Plan
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, System, get_system, train_system
-from graphfilter.systems.committee import Committee, repeats
-from graphfilter.systems.costs import Cost, estimate_cost
+from graphfilter.systems.committee import repeats
+from graphfilter.systems.system import Committee, Cost, estimate_cost
 from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import memory_of_process, pick_device

@@ -26,8 +26,7 @@ from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_spli
 from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
-from graphfilter.systems.outcome import without_own_labels
-from graphfilter.systems.pooling import pooling_of
+from graphfilter.systems.pooling import pooling_of, without_own_labels
 from graphfilter.training import Callback, Task
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.comparing import mean_interval

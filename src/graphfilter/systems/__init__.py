@@ -5,9 +5,9 @@ another setting ``get_system("sgf@dropout=0.5")``. :func:`train_system` trains a
 prepared graph.
 """
 
+from graphfilter.systems.committee import train_system
 from graphfilter.systems.networks import Outcome, predict_networks
 from graphfilter.systems.outside import system_of
-from graphfilter.systems.pipeline import train_system
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.registry import SYSTEMS, find_system, get_system
 from graphfilter.systems.system import PAPER, System

@@ -1,10 +1,7 @@
-"""Predicting with the networks of one system, in memory or block by block.
+"""The networks of one system: trained, begun with earlier weights, and asked for predictions.
 
-Start: networks of an earlier fit, whose weights those of the same config begin with.
-
-Request: what is to be trained, and how whoever asks is kept informed.
-
-Training the networks of one system.
+Networks of several splits and seeds are trained together. They predict in memory, or block by block
+where the answers of all vertices would not fit.
 """
 
 from __future__ import annotations
@@ -22,11 +19,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.data.graph import Graph
+from graphfilter.filters import Filter
 from graphfilter.models import (
     FilterNetwork,
     Fitted,
     HopNetwork,
-    HopNetworkConfig,
     Network,
     SideBySide,
 )
@@ -39,19 +37,13 @@ from graphfilter.tables.columns import Features
 from graphfilter.training import REGRESSION, Callback, FitResult, runs_in_a_cohort
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.loop import Training, multiplications
+from graphfilter.util.errors import GraphError
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import blocks, own_torch_state, threads_for
 from graphfilter.util.records import RowsFile
 
 # Vertices whose logits become answers at a time, and columns that are filtered at a time.
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
-
-
-def inputs_of(prepared: Prepared, system: System) -> Tensor | SparseFeatures:
-    """Return what the networks of a system read of a graph that is prepared with its view."""
-    if isinstance(system.model, HopNetworkConfig):
-        return prepared.hops(system.operator, system.model.n_hops)
-    return prepared.x
 
 
 def _rows(x: Tensor | SparseFeatures, rows: NDArray[np.int64]) -> Tensor | SparseFeatures:
@@ -183,7 +175,7 @@ class _Ready:
         operator = seen.operator(system.operator)
         if prepared.known is not None:
             networks = [network.recognising(prepared.known.numbers) for network in networks]
-        x = inputs_of(seen, system) if first is None else seen.rows(slice(first))
+        x = seen.inputs(system) if first is None else seen.rows(slice(first))
         work = multiplications(networks, operator, x)
         if seen.task is REGRESSION and isinstance(x, Tensor):
             # Numbers are read to more digits than float32 gives alike for one vertex and for many.
@@ -271,21 +263,17 @@ def _carry(old: Network[Any], new: Network[Any], columns: NDArray[np.int64] | No
     # What it was told belongs to a graph; it is not learned.
     carried = before | {name: value for name, value in state.items() if name == "told"}
     if columns is not None:
-        found = [name for name, value in before.items() if _rows_start(value) == len(columns)]
-        if len(found) != 1:  # Which of them reads the columns is not clear.
+        readers = [name for name, w in before.items() if w.ndim == 2 and w.shape[0] == len(columns)]
+        if len(readers) != 1:  # Which of them reads the columns is not clear.
             return False
         # Those of vertices that are new are drawn, as every weight is at the start.
-        rows, known = state[found[0]].clone(), columns >= 0
-        rows[columns[known]] = before[found[0]][known].to(rows)
-        carried[found[0]] = rows
+        rows, moved = state[readers[0]].clone(), columns >= 0
+        rows[columns[moved]] = before[readers[0]][moved].to(rows)
+        carried[readers[0]] = rows
     if any(carried[name].shape != value.shape for name, value in state.items()):
         return False
     new.load_state_dict(carried)
     return True
-
-
-def _rows_start(tensor: Tensor) -> int:
-    return tensor.shape[0] if tensor.ndim == 2 else -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,6 +340,7 @@ def begin_networks(request: Request) -> Training:
     """Return the training of a system's networks before their first epoch, or where it was left."""
     prepared, system, weight = request.prepared, request.system, request.class_weight
     seen, device = prepared.seen_as(system.view), prepared.device
+    operator, x = prepared.operator(system.operator), seen.inputs(system)
     targets = prepared.labels if prepared.targets is None else prepared.targets
     networks = [system.build(seen.graph, seed).to(device) for seed in request.seeds]
     if networks[0].config.recognises:
@@ -367,8 +356,8 @@ def begin_networks(request: Request) -> Training:
         config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
     return Training(
         networks,
-        prepared.operator(system.operator),
-        inputs_of(seen, system),
+        operator,
+        x,
         torch.tensor(targets, device=device),
         request.splits,
         config,
@@ -443,3 +432,20 @@ def learned_targets(prepared: Prepared) -> NDArray[Any]:
     if prepared.task is REGRESSION:
         return prepared.targets.astype(np.float64)
     return prepared.targets > 0.5
+
+
+def predict_untrained(
+    graph: Graph, system: System, split: Split
+) -> tuple[NDArray[np.float64], float]:
+    """Predict with a system that is not trained; return probabilities and seconds."""
+    if system.predict is None:
+        raise GraphError(f"{system.name} must be a method that is not trained; it is.")
+    started = time.perf_counter()
+    probabilities = system.predict(graph, split)
+    return np.asarray(probabilities, dtype=np.float64), time.perf_counter() - started
+
+
+def learned_filters(networks: Sequence[Network[Any]]) -> list[Filter]:
+    """Return the main filters of those networks that have one."""
+    found = (network.main_filter() for network in networks)
+    return [one for one in found if one is not None]

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.filters import PageRankFilterConfig
-from graphfilter.models import FilterNetworkConfig, Fitted, Network
+from graphfilter.models import Fitted, Network
 from graphfilter.models.views import Known
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import NO_FOLD, Split, held_folds
 from graphfilter.systems.networks import Outcome, learned_targets, predict_networks, rows_of
-from graphfilter.systems.pooling import Pool, drawn, pooling_of
+from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
 from graphfilter.training import Task
@@ -60,7 +60,12 @@ class Part:
 
         Of those with folds all must have learned: each answers for vertices of its own.
         """
-        learned = [run for run in runs if _has_learned(run)]
+        learned = [
+            run
+            for run in runs
+            if (run.result.stopped != "diverged" or run.result.best_epoch > 0)
+            and np.isfinite(run.probabilities).all()
+        ]
         if not learned or (held is not None and len(learned) < len(runs)):
             return None
         outputs = without_own_labels([run.probabilities for run in learned], held)
@@ -100,28 +105,6 @@ class Part:
     @property
     def n_epochs(self) -> int:
         return sum(run.n_epochs for run in self.runs)
-
-
-def without_own_labels(
-    answers: Sequence[NDArray[np.float64]], held: NDArray[np.int8] | None
-) -> list[NDArray[np.float64]]:
-    """Return answers of runs that each held a fold out, (n, C) each, with theirs for that fold.
-
-    What all say of a vertex in a fold is then what one says that has not seen its label.
-    """
-    if held is None:
-        return list(answers)
-    rows = np.flatnonzero(held != NO_FOLD)
-    own = np.stack(answers)[held[rows], rows]
-    made = [outputs.copy() for outputs in answers]
-    for outputs in made:
-        outputs[rows] = own
-    return made
-
-
-def _has_learned(run: Outcome) -> bool:
-    lost = run.result.stopped == "diverged" and run.result.best_epoch == 0
-    return not lost and bool(np.isfinite(run.probabilities).all())
 
 
 # With less than this share of the weights a member is left out.
@@ -275,15 +258,11 @@ def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDAr
     (Proposition 3, corrected). Where it is surely low, a low-pass member is believed as much as
     all others together; where it is not, or labels are too few to say, all alike.
     """
-    smooth = np.array([_is_low_pass(system) for system in systems])
+    filters = [getattr(system.model, "filter", None) for system in systems]
+    smooth = np.array([isinstance(one, PageRankFilterConfig) for one in filters])
     belief = _low_frequency(graph, split) if smooth.any() else 0.0
     weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
     return weights / weights.sum()
-
-
-def _is_low_pass(system: System) -> bool:
-    model = system.model
-    return isinstance(model, FilterNetworkConfig) and isinstance(model.filter, PageRankFilterConfig)
 
 
 def _low_frequency(graph: Graph, split: Split) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit, softmax
 
+from graphfilter.splits import NO_FOLD
 from graphfilter.training import CLASSIFICATION, MULTILABEL, Task
 
 Array = NDArray[np.float64]
@@ -444,6 +445,21 @@ def pooling_of(task: Task) -> Pooling:
     if task.name == CLASSIFICATION.name:
         return _CLASSES
     return _LABELS if task.name == MULTILABEL.name else _NUMBERS
+
+
+def without_own_labels(answers: Sequence[Array], held: NDArray[np.int8] | None) -> list[Array]:
+    """Return answers of runs that each held a fold out, (n, C) each, with theirs for that fold.
+
+    What all say of a vertex in a fold is then what one says that has not seen its label.
+    """
+    if held is None:
+        return list(answers)
+    rows = np.flatnonzero(held != NO_FOLD)
+    own = np.stack(answers)[held[rows], rows]
+    made = [outputs.copy() for outputs in answers]
+    for outputs in made:
+        outputs[rows] = own
+    return made
 
 
 # The most vertices that members are judged on: more take longer and decide the same.

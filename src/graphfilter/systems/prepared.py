@@ -1,34 +1,22 @@
-"""The hops of a graph's scaled features: made in memory, or kept in the store it is mapped from.
+"""Prepared: a graph made ready for training and prediction, once for all that use it.
 
-Prepared: a graph made ready for training and prediction, once for all that use it.
-
-Which scale a number is learned on, found by a simple model before anything else is trained.
+And which scale a number is learned on, which a simple model says before anything is trained.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
-from graphfilter.data.store import KEPT_FROM_BYTES, store_of
-from graphfilter.large.hops import (
-    STRUCTURE,
-    Recipe,
-    edges_of,
-    kept_hops,
-    kept_powers,
-)
+from graphfilter.large.hops import kept_hops, make_hops
+from graphfilter.models import HopNetworkConfig
 from graphfilter.models.views import (
     AVERAGES,
     COMPRESSED_AVERAGES,
@@ -42,71 +30,12 @@ from graphfilter.models.views import (
 )
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.operators.kernels import prepare_kernels
-from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
-from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
 from graphfilter.splits import Split
+from graphfilter.systems.system import System
 from graphfilter.tables.columns import Features
 from graphfilter.training import CLASSIFICATION, TargetScale, Task
 from graphfilter.training.scales import choose_scale
 from graphfilter.util.errors import GraphError
-from graphfilter.util.machine import blocks, memory_of_process, threads_for
-from graphfilter.util.words import say_bytes
-
-_ROWS_BYTES = 4 << 20
-
-Array = NDArray[np.float32]
-
-
-@made_to_be_kept
-def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int) -> Tensor:
-    """Return X, P X, …, P^K X of every vertex (n, K + 1, d), X scaled; ``operator`` on a CPU.
-
-    Those of a store are kept in it and mapped; memory is then that of a few columns.
-    """
-    shape = graph.n_vertices, n_hops + 1, graph.n_features
-    n_bytes = 4 * shape[0] * shape[1] * shape[2]
-    folder, rows = store_of(graph), partial(_scaled_rows, graph, scaler)
-    with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
-        if folder is not None and n_bytes >= KEPT_FROM_BYTES:
-            made_of = _checksum(folder, graph, rows(), operator, n_hops)
-            buffers = torch.empty(2, shape[0], COLUMNS)
-            powers = partial(_powers, operator, n_hops, buffers)
-            kept = kept_powers(folder, Recipe(made_of, shape, rows, powers, COLUMNS))
-            if kept is not None:
-                return as_shared(kept)
-        if n_bytes > memory_of_process():
-            raise GraphError(
-                f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "
-                "memory; write the graph to a store (graphfilter store), which keeps them on disk."
-            )
-        return stack_powers(operator, torch.from_numpy(np.concatenate([*rows()])), n_hops)
-
-
-def _powers(operator: Operator, n_hops: int, buffers: Tensor, columns: Array) -> Iterator[Array]:
-    for hop in walk_powers(operator, as_shared(columns), n_hops, buffers):
-        yield hop.numpy()
-
-
-def _scaled_rows(graph: Graph, scaler: FeatureScaler) -> Iterator[Array]:
-    """Yield the scaled features of some vertices after another."""
-    features: Any = graph.features
-    for at in blocks(graph.n_vertices, _ROWS_BYTES // (4 * max(graph.n_features, 1))):
-        rows = scaler.transform(features[at])
-        dense = rows.toarray() if sp.issparse(rows) else rows
-        yield np.ascontiguousarray(dense, dtype=np.float32)
-
-
-def _checksum(
-    folder: Path, graph: Graph, rows: Iterator[Array], operator: Operator, n_hops: int
-) -> str:
-    """Return the checksum of all that the hops depend on, to the bit."""
-    edges = edges_of(folder, (*STRUCTURE, "arcs"))
-    kernel = type(operator.kernel).__name__
-    about = (edges, graph.directed, operator.kind, kernel, n_hops, graph.n_features)
-    digest = hashlib.sha256(repr(about).encode())
-    for block in rows:
-        digest.update(block.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +110,12 @@ class Prepared:
         """Return the scaled features of some vertices, as networks take them."""
         assert self.graph.features is not None
         return to_tensor(self.scaler.transform(self.graph.features[rows]), device=self.device)
+
+    def inputs(self, system: System) -> Tensor | SparseFeatures:
+        """Return what the networks of a system read, where this is its view of the graph."""
+        if isinstance(system.model, HopNetworkConfig):
+            return self.hops(system.operator, system.model.n_hops)
+        return self.x
 
     def operator(self, kind: str) -> Operator:
         """Return the operator of this kind, made when it is first asked for."""

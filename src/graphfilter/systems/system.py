@@ -1,8 +1,17 @@
-"""System: a named, trainable method; a model config, an operator and a training config."""
+"""System: a named, trainable method; Committee: several of them; and what training them takes.
+
+A system is a model's config, an operator and a training config. A committee decides which of its
+members are trained on a graph, and in which setting (:meth:`Committee.members_for`);
+:func:`estimate_cost` says what that takes, before anything is made.
+
+Bytes are counted from sizes alone. The factors were measured: ``benchmarks/dry_run.py`` compares
+the whole with the peak of a process that then trains. Freed memory that the C library keeps for the
+next epoch, at most 256 MiB, is not counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,10 +20,18 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
+from graphfilter.data.structure import is_wide
 from graphfilter.filters import Config
 from graphfilter.filters.base import described_fields
-from graphfilter.models import ModelConfig, Network
+from graphfilter.models import ForestConfig, MixedConfig, ModelConfig, Network, NormedConfig
+from graphfilter.models.base import GROWN, SPARSE_VALUE, Sizes
 from graphfilter.models.views import (
+    AVERAGES,
+    COMPRESSED,
+    COMPRESSED_AVERAGES,
+    MOST_AVERAGED,
+    MOST_HOPS,
+    MOST_PLACES,
     VIEWS,
 )
 from graphfilter.operators import OPERATORS
@@ -178,25 +195,6 @@ class System:
         return replace(self, operator=operator, config=config, model=model)
 
 
-def peer(
-    name: str,
-    title: str,
-    model: ModelConfig,
-    reference: str,
-    *,
-    operator: str = "augmented_adjacency",
-    setting: str = "adapted",
-    datasets: Mapping[str, Mapping[str, Any]] | None = None,
-    learning_rate: float = 0.01,
-    **training: Any,
-) -> System:
-    """Describe a system of another paper; ``training`` are fields of its training config."""
-    return System(
-        name, title, model, operator, replace(PAPER, learning_rate=learning_rate, **training),
-        setting, reference, datasets=datasets or {},
-    )  # fmt: skip
-
-
 def nested_configs(config: Config | None) -> list[Config]:
     """Return a config and those inside it."""
     if config is None:
@@ -218,3 +216,271 @@ def _replaced(config: Any, changes: Mapping[str, Any]) -> Any:
         elif f.name in changes:
             new[f.name] = changes[f.name]
     return replace(config, **new)
+
+
+# Weight decay is a prior on the weights against a mean loss: it shrinks as the labels grow.
+DECAY = 0.5
+# Epochs of patience, times labels: scores of few vertices take few values and rise rarely, so that
+# where labels are few members wait longer.
+PATIENCE_OF_FEW = 9000
+# A graph is wide where so many steps do not lead far. Layers of a network with batch norms there,
+# of which fewer would see little, and its dropout: each layer of more drops less.
+STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
+
+_SHARED = ("max_epochs", "patience", "monitor")
+
+
+@dataclass(frozen=True)
+class Committee(System):
+    """Systems that are trained one after another and answer together.
+
+    One setting for every graph: their weights decide which members are used. Members
+    that cannot help are not trained: see :meth:`members_for`.
+
+    Attributes
+    ----------
+    members : tuple of System
+        ``weight_decay`` of each is the most it may be: see ``DECAY``.
+    rounds : tuple of int
+        Epochs after which networks are judged; none, and every network ends by itself.
+    rounds_above : int
+        On graphs of no more vertices every network ends by itself: few judges judge badly.
+    least_patience : int or None
+        How long members wait for a better score where labels are many, below their own patience;
+        None where they always wait as long as their config says.
+    least_repeats : int
+        From how many seeds each network is trained on large graphs too.
+    loss_up_to : int
+        On graphs of no more vertices the best epoch is the one of the least validation loss: the
+        accuracy of forty vertices has forty values.
+    folds_up_to : int
+        On graphs of no more vertices the networks of a member learn from other vertices each: see
+        :func:`~graphfilter.systems.committee.choose_folds`.
+    """
+
+    members: tuple[System, ...] = ()
+    rounds: tuple[int, ...] = ()
+    rounds_above: int = 0
+    least_patience: int | None = None
+    least_repeats: int = 1
+    loss_up_to: int = 0
+    folds_up_to: int = 0
+
+    @property
+    def trained(self) -> bool:
+        return True
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Another graph is predicted by those members that do not keep theirs."""
+        return False
+
+    def settings(self) -> dict[str, Any]:
+        first = self.members[0].settings()
+        return {name: first[name] for name in _SHARED}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind of each member and all its fields, by name."""
+        members = {m.name: m.describe() | m.describe_training() for m in self.members}
+        names = ["rounds", "rounds_above"] if self.rounds else []
+        names += [] if self.least_patience is None else ["least_patience"]
+        names += [name for name in ("loss_up_to", "folds_up_to") if getattr(self, name)]
+        own = {name: getattr(self, name) for name in names}
+        own |= {"rounds": list(self.rounds)} if self.rounds else {}
+        return {"kind": "Committee", **own, **members}
+
+    def describe_training(self) -> dict[str, Any]:
+        return self.settings()
+
+    def members_for(self, graph: Graph, n_train: int) -> Iterator[System]:
+        """Yield the members to be trained on a graph, as they are for so many labels."""
+        decay = DECAY / max(n_train, 1)
+        for member in self.members:
+            if self.absence(member, graph, n_train) is not None:
+                continue
+            config = member.config
+            patience = config.patience
+            if self.least_patience is not None:
+                least = max(self.least_patience, PATIENCE_OF_FEW // max(n_train, 1))
+                patience = min(patience, least)
+            config = replace(
+                config,
+                weight_decay=min(config.weight_decay, decay),
+                filter_weight_decay=min(config.filter_weight_decay, decay),
+                patience=patience,
+                monitor="loss" if graph.n_vertices <= self.loss_up_to else config.monitor,
+            )
+            yield replace(_adapted(member, graph), config=config)
+
+    def absence(self, member: System, graph: Graph, n_train: int) -> str | None:
+        """Return why a member is not trained on a graph; None where it is."""
+        member = _adapted(member, graph)
+        model = member.model
+        if model is None:
+            return None
+        if not graph.n_edges and (model.needs_edges or member.keeps_graph):
+            return "there are no edges"
+        has_channels = graph.directed or graph.kinds is not None
+        if has_channels and model.learns_filter and member.view == "features":
+            return "each direction and edge type has its own filter"
+        return model.skip_reason(graph, n_train)
+
+    def _changed(self, changes: Mapping[str, Any]) -> Committee:
+        for key in changes:
+            check_name("setting", key, self.settings())
+        members = (replace(m, config=replace(m.config, **changes)) for m in self.members)
+        least = None if "patience" in changes else self.least_patience
+        by_loss = 0 if "monitor" in changes else self.loss_up_to
+        return replace(self, members=tuple(members), least_patience=least, loss_up_to=by_loss)
+
+
+def _adapted(member: System, graph: Graph) -> System:
+    """Return a member as it is trained on a graph.
+
+    Of features that are too many for boosted trees, trees that vote see compressed ones. A network
+    is as deep as the graph is wide, and knows how many of its columns are links.
+    """
+    model = member.model
+    if isinstance(model, NormedConfig) and is_wide(graph, STEPS):
+        deeper = replace(model, n_layers=LAYERS_OF_WIDE, dropout=DROPOUT_OF_WIDE)
+        return replace(member, model=deeper)
+    if isinstance(model, MixedConfig):
+        n_links = graph.n_vertices * (2 if graph.directed else 1)
+        return replace(member, model=replace(model, n_links=n_links))
+    if member.view != AVERAGES or graph.n_features <= MOST_AVERAGED:
+        return member
+    return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
+
+
+def in_turn(present: Iterable[System]) -> list[System]:
+    """Return members as they are trained: the cheap ones, without epochs, first.
+
+    An answer is there early, and says what the others must add to.
+    """
+    return sorted(present, key=lambda system: not system.is_fitted)
+
+
+# Python, torch and their libraries, with what their threads hold; and of that what comes with the
+# report, which draws pictures, after training.
+PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
+# Memory of a committee for scikit-learn and for what earlier members leave behind.
+JOINED = 200 * 2**20
+# Bytes of each vertex and class when all are answered and reported, and of an entry of the
+# adjacency when frequencies are measured for the report.
+ANSWERED, MEASURED_ENTRY = 45, 16
+# Bytes of an entry that averages are taken over.
+AVERAGED_ENTRY = 40
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes at the peak, by part; answers are not there at the same time as hidden columns."""
+
+    program: int = PROGRAM
+    structure: int = 0
+    features: int = 0
+    hidden: int = 0
+    gradients: int = 0
+    optimizer: int = 0
+    answers: int = 0
+
+    @property
+    def training(self) -> int:
+        """What training takes at most, before anything is reported."""
+        held = self.program - REPORT + self.structure + self.features + self.optimizer
+        return held + self.hidden + self.gradients
+
+    @property
+    def peak(self) -> int:
+        answering = self.program + self.structure + self.features + self.optimizer + self.answers
+        return max(self.training, answering)
+
+    def parts(self) -> dict[str, int]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a system takes.
+
+    Attributes
+    ----------
+    memory : Memory
+        Of its largest member, where a system has several.
+    members : tuple of (str, Memory)
+        Of every member, by title.
+    at_once : int
+        Hidden columns that are computed at a time; 0 where there are none.
+    kept : int
+        Bytes of what the graph's store keeps for it.
+    """
+
+    system: System
+    memory: Memory
+    members: tuple[tuple[str, Memory], ...]
+    at_once: int
+    kept: int = 0
+
+
+def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Cost:
+    """Estimate what training takes where there are ``memory`` bytes.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> graph, sgf = gf.data.make_karate(), gf.systems.get_system("sgf")
+    >>> cost = estimate_cost(sgf, graph, 20, 4 << 30)
+    >>> cost.memory.peak < 1 << 30
+    True
+    """
+    sizes, members = Sizes.of(graph, n_train), iter([system])
+    if of_many := isinstance(system, Committee):
+        members = system.members_for(graph, n_train)
+    working = [
+        (member, member.model.memory(sizes, memory))
+        for member in members
+        if member.model is not None
+    ]
+    working.sort(key=lambda pair: not pair[0].is_fitted)
+    n, n_entries = sizes.n_vertices, sizes.n_entries
+    memories = [
+        Memory(
+            PROGRAM + JOINED * of_many,
+            structure=(28 if sizes.weighted else 12) * n_entries + 48 * n,
+            features=_features(member, sizes) if each.features is None else each.features,
+            hidden=each.hidden,
+            gradients=each.gradients,
+            # Between rounds all members hold their weights and moments.
+            optimizer=sum(one.optimizer for _, one in working),
+            answers=ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * n_entries,
+        )
+        for member, each in working
+    ]
+    largest = max(range(len(memories)), key=lambda i: memories[i].peak)
+    named = tuple((member.title, own) for (member, _), own in zip(working, memories, strict=True))
+    of_largest = working[largest][1]
+    return Cost(
+        system, memories[largest], named if of_many else (), of_largest.columns, of_largest.kept
+    )
+
+
+def _features(system: System, sizes: Sizes) -> int:
+    """Return the bytes of what a system sees of the vertices, with the features it is made of."""
+    n, d, own = sizes.n_vertices, sizes.n_features, sizes.n_values
+    plain = SPARSE_VALUE * own if own else 8 * n * d
+    values = own or n * d
+    if system.view == "unit":
+        return plain + (SPARSE_VALUE * own if own else 12 * n * d)
+    if system.view in ("unit+links", "features+links"):
+        return plain + SPARSE_VALUE * (values + sizes.n_entries)
+    if system.view in (AVERAGES, COMPRESSED_AVERAGES):
+        if system.view == COMPRESSED_AVERAGES and d > MOST_AVERAGED:
+            d = COMPRESSED
+        hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
+        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
+    if system.view == "places":
+        columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
+        return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
+    if system.view in ("neighbours", "links"):
+        return plain + AVERAGED_ENTRY * sizes.n_entries
+    return plain

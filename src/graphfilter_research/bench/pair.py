@@ -24,10 +24,11 @@ from graphfilter.systems import (
     predict_networks,
     train_system,
 )
-from graphfilter.systems.committee import Committee, repeated_seed
+from graphfilter.systems.committee import repeated_seed
+from graphfilter.systems.networks import learned_filters, predict_untrained
 from graphfilter.systems.outcome import CommitteeOutcome
-from graphfilter.systems.pipeline import learned_filters, predict_untrained
 from graphfilter.systems.pooling import together
+from graphfilter.systems.system import Committee
 from graphfilter.training import Callback, Progress
 from graphfilter.training.scores import score_parts
 from graphfilter.util.errors import ConfigError, GraphFilterError

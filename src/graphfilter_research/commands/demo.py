@@ -55,7 +55,7 @@ def demo(
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
     from graphfilter.report.pictures import draw_filters, save_figure
     from graphfilter.systems import get_system
-    from graphfilter.systems.committee import Committee
+    from graphfilter.systems.system import Committee
 
     make_folder(out)
     named = [get_system(name) for name in SYSTEMS]
@@ -89,7 +89,7 @@ def _learn(
     from graphfilter.spectral import label_frequency, spectral_density
     from graphfilter.splits import stratified
     from graphfilter.systems import Prepared, train_system
-    from graphfilter.systems.pipeline import learned_filters
+    from graphfilter.systems.networks import learned_filters
     from graphfilter.training import Callback
     from graphfilter.training.scores import score_parts
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from graphfilter.systems import get_system
-from graphfilter.systems.committees import COMMITTEE
+from graphfilter.systems.registry import COMMITTEE
 from graphfilter.training.comparing import corrected_t_test, mean_interval
 from graphfilter.util.words import listed
 from graphfilter_research.bench.pair import Pair, divide_name

@@ -19,7 +19,8 @@ from graphfilter.filters import (
     StackedFilterConfig,
 )
 from graphfilter.models import FilteredFeaturesConfig, FilterNetworkConfig, ModelConfig
-from graphfilter.systems.system import PAPER, System, peer
+from graphfilter.systems.registry import peer
+from graphfilter.systems.system import PAPER, System
 from graphfilter_research.peers.fastgcn import FastGCNConfig
 from graphfilter_research.peers.gat import GATConfig, VelickovicGATConfig
 from graphfilter_research.peers.gcn import DirectedGCNConfig, GCNConfig, KipfGCNConfig

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphfilter.systems.committees import BY_RANK
-from graphfilter.systems.system import System, peer
+from graphfilter.systems.registry import BY_RANK, peer
+from graphfilter.systems.system import System
 from graphfilter_research.peers.acm_gcn import ACMGCNConfig
 from graphfilter_research.peers.block_gnn import BlockGNNConfig
 from graphfilter_research.peers.classic_gnn import ClassicGNNConfig

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphfilter.systems.system import System, peer
+from graphfilter.systems.registry import peer
+from graphfilter.systems.system import System
 from graphfilter_research.peers.ap_gcn import APGCNConfig
 from graphfilter_research.peers.arma import ARMAConfig
 from graphfilter_research.peers.chebnet import ChebNetConfig
