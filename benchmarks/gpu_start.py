@@ -90,7 +90,7 @@ class Phases:
         member: Any = committee.Member
         training: Any = committee._Training  # pyright: ignore[reportPrivateUsage]
         self._watch(choice, "_runs_a_kernel", lambda *_: "first kernel")
-        self._watch(member, "__init__", lambda own, asked, *_: f"{asked.system.name}: prepared")
+        self._watch(member, "begin", lambda own: f"{own.system.name}: prepared")
         self._watch(member, "advance", lambda own, end, *_: f"{own.system.name}: to epoch {end}")
         self._watch(member, "join", lambda own, *_: f"{own.system.name}: other seeds")
         self._watch(training, "advance", lambda own, end: f"all: to epoch {end}")

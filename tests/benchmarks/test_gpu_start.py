@@ -26,7 +26,7 @@ def test_profile_lists_every_phase_with_the_moment_it_began(
     monkeypatch.setattr(default_fit, "get_system", lambda _: short)
     for owner, names in {
         gpu_start.choice: ["_runs_a_kernel"],
-        gpu_start.committee.Member: ["__init__", "advance", "join"],
+        gpu_start.committee.Member: ["begin", "advance", "join"],
         gpu_start.committee._Training: ["advance", "judge", "end"],
         gpu_start.committee: ["weigh_parts"],
         gpu_start.committee_outcome: ["outputs_for_new"],
