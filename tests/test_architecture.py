@@ -331,7 +331,7 @@ def test_only_the_command_line_prints() -> None:
 def test_import_walk_sees_imports_of_every_kind(imports: list[Import]) -> None:
     """A check of the checker: the walk resolves submodules, names and lazy imports."""
     found = {(i.source, i.target, i.lazy) for i in imports}
-    assert ("data.graph", "data.structure", False) in found
+    assert ("data.graph", "data.edges", False) in found
     assert ("__init__", "estimators", True) in found
     assert ("estimators.saving", "version", False) in found
 

@@ -1,13 +1,28 @@
-"""The other commands."""
+"""Commands, their help and their words; and those of installed packages."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import typer
+import typer.main
+from hypothesis import given, strategies as st
+from tests.conftest import Outcome
 
+import graphfilter
+from graphfilter.cli.app import OURS, Commands, app, laid_out
+from graphfilter.cli.options import PANELS, RUN
+from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.training.loop import Training
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.plugins import COMMANDS
 
 
 def test_version_and_help(graphfilter) -> None:
@@ -136,3 +151,190 @@ def test_torch_out_of_memory_is_one_line(
     assert result.code == 1
     assert result.err.startswith("error: not enough memory")
     assert "fit --dry-run" in result.err
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Return every command that does something, by its words."""
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if not getattr(command, "commands", None) or command.params:
+            yield " ".join((*path, name)), command
+        if getattr(command, "commands", None):
+            yield from commands(command, (*path, name))
+
+
+BY_WORDS = dict(commands())
+# Those that name the options that come first.
+FIRST = {words: c.first for words, c in BY_WORDS.items() if getattr(c, "first", ())}
+
+
+@pytest.mark.parametrize("words", BY_WORDS)
+def test_command_has_an_example_and_flags_take_no_value(words: str) -> None:
+    command = BY_WORDS[words]
+    # bench table is another name of table.
+    own = words.removeprefix("bench ") if words == "bench table" else words
+    assert re.search(rf"Example:  graphfilter {own}\b", command.help), words
+    for param in command.params:
+        if getattr(param, "is_flag", False):
+            assert param.metavar == "", param.name
+        elif param.param_type_name == "option":
+            assert param.metavar, f"{words}: --{param.name} needs a word for its value"
+
+
+@pytest.mark.parametrize("words", FIRST)
+def test_at_most_eight_options_come_first_and_the_others_are_more(words: str) -> None:
+    assert len(FIRST[words]) <= 8
+    options = [p for p in BY_WORDS[words].params if p.param_type_name == "option"]
+    first = [p.name for p in options if not p.rich_help_panel]
+    assert tuple(first) == FIRST[words]
+    others = [p.rich_help_panel for p in options[len(first) :]]
+    assert all(panel.startswith("More: ") for panel in others)
+    places = [PANELS.index(panel) for panel in others if panel in PANELS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("words", [(), ("data",), ("fit",)])
+def test_help_itself_takes_no_value(graphfilter, words: tuple[str, ...]) -> None:
+    assert "<bool>" not in graphfilter(*words, "--help").out
+
+
+def test_help_begins_with_a_short_line_per_option() -> None:
+    for words, command in BY_WORDS.items():
+        for param in command.params:
+            text = getattr(param, "help", "") or ""
+            sentence = re.split(r"(?<=[.:;]) ", text)[0]
+            assert text, f"{words}: --{param.name} has no help"
+            assert len(sentence) <= 100, f"{words}: --{param.name}: {sentence}"
+
+
+class Option:
+    param_type_name = "option"
+
+    def __init__(self, name: str, panel: str | None = None, *, is_flag: bool = False) -> None:
+        self.name, self.rich_help_panel, self.is_flag = name, panel, is_flag
+        self.metavar: str | None = None
+        self.default: object = None
+
+
+def test_layout_puts_the_named_first_and_the_rest_in_the_order_of_panels() -> None:
+    given = [Option("a", PANELS[2]), Option("b"), Option("c", PANELS[0]), Option("d", PANELS[1])]
+    found = laid_out(given, ("d", "b"))
+    assert [option.name for option in found] == ["d", "b", "c", "a"]
+    assert [option.rich_help_panel for option in found] == [None, None, PANELS[0], PANELS[2]]
+    (left,) = laid_out([Option("e", is_flag=True)], ("b",))
+    assert (left.rich_help_panel, left.metavar) == (RUN, "")
+    # A command that names none keeps its options as they are declared.
+    assert [option.name for option in laid_out([Option("z"), Option("y")], ())] == ["z", "y"]
+
+
+ROOT = Path(graphfilter.__file__).parent
+
+
+def test_every_option_of_the_list_is_one_of_a_command() -> None:
+    known: set[str] = set()
+    groups = [typer.main.get_command(app)]
+    while groups:
+        command = groups.pop()
+        groups += getattr(command, "commands", {}).values()
+        known |= {word for each in command.params for word in each.opts}
+    assert {*map(word_of, ARGUMENTS)} <= known
+
+
+@pytest.mark.parametrize("room", ["tables", "data", "estimators", "runs", "report", "large"])
+def test_every_argument_that_a_message_names_has_its_option(room: str) -> None:
+    for path in (ROOT / room).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and id(node) not in said:
+                named = re.findall(r"`([a-z_]+)[`=]", str(node.value))
+                assert {*named} <= {*ARGUMENTS}, f"{path.name}, line {node.lineno}"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("pass `allow_missing=True`", "pass --allow-missing"),
+        ("`keep_graph=False` leaves it out", "--no-keep-graph leaves it out"),
+        ("`drop=('my age',)`", "--drop 'my age'"),
+        ("`kinds=(('a b', 'text'),)`", "--column 'a b=text'"),
+        ("`model='sgf'`", "--model sgf"),
+        ("a smaller `hidden_size`", "a smaller --hidden"),
+        ("`y` and `drop=(' and ``", "`y` and `drop=(' and ``"),
+    ],
+)
+def test_arguments_become_options(message: str, expected: str) -> None:
+    assert in_options(message) == expected
+
+
+@given(st.text())
+def test_any_column_is_named_without_an_error(name: str) -> None:
+    said = in_options(f"leave it out: `drop={(name,)}`.")
+    assert said.startswith("leave it out: ")
+
+
+def test_user_of_frames_is_told_arguments_of_python() -> None:
+    import pandas as pd
+
+    edges = pd.DataFrame({"source": ["a", "a"], "target": ["b", "nobody"]})
+    vertices = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0], "label": ["p", "q"]})
+    with pytest.raises(DataFileError, match=r"`allow_missing=True`") as caught:
+        graphfilter.Graph.from_frames(vertices, edges)
+    assert "--" not in str(caught.value)
+    assert "--allow-missing" in in_options(str(caught.value))
+
+
+Run = Callable[..., Outcome]
+
+
+def greet(name: str = "you") -> None:
+    """Greet someone."""
+    typer.echo(f"hello {name}")
+
+
+several = typer.Typer(help="Greet in several ways.")
+several.command("loudly")(lambda: typer.echo("HELLO"))
+several.command("softly")(lambda: typer.echo("hello"))
+
+
+@pytest.fixture(autouse=True)
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        "greet": "tests.cli.test_plug_ins:greet",
+        "several": "tests.cli.test_plug_ins:several",
+        "broken": "no_such_package:command",
+        "fit": "tests.cli.test_plug_ins:greet",
+    }
+    points = {name: EntryPoint(name, value, COMMANDS) for name, value in values.items()}
+    monkeypatch.setattr("graphfilter.cli.app.plug_ins", lambda group: points)
+    # The parser is made anew, not the one that other tests share.
+    monkeypatch.setattr(typer.main, "get_command", typer.main.get_command.__wrapped__)
+
+
+def test_function_of_another_package_is_a_command(graphfilter: Run) -> None:
+    assert graphfilter("greet", "--name", "Ada").out == "hello Ada\n"
+    assert graphfilter("several", "loudly").out == "HELLO\n"
+    assert "Greet someone." in graphfilter("--help").out
+
+
+def test_command_of_this_package_is_not_replaced(graphfilter: Run) -> None:
+    assert "--vertices" in graphfilter("fit", "--help").out
+
+
+def test_broken_plug_in_is_one_line_and_leaves_the_others(graphfilter: Run) -> None:
+    result = graphfilter("broken", "--any", "word")
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert "broken of no_such_package:command cannot be imported" in result.err
+    assert "No module named 'no_such_package'" in result.err
+    assert "Cannot be loaded" in graphfilter("--help").out
+    assert graphfilter("greet").out == "hello you\n"
+
+
+def test_unknown_command_is_told_the_nearest(graphfilter: Run) -> None:
+    assert "Did you mean 'greet'" in graphfilter("gret").err
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_commands_are_where_the_table_says(name: str) -> None:
+    assert Commands()[name].name == name

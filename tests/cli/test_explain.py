@@ -1,10 +1,12 @@
-"""graphfilter explain, as a user runs it."""
+"""explain and suggest on the command line."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from graphfilter.data import make_csbm, write_tables
@@ -69,3 +71,89 @@ def test_explain_says_what_is_missing(graphfilter, run: Path, tmp_path: Path) ->
     done = graphfilter("explain", run, "--vertex", "3")
     assert done.code == 2
     assert "edges.csv" in done.err
+
+
+N = 80
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[str, ...]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 3))
+    kind = np.where(x[:, 0] > 0, "tea", "coffee").astype(object)
+    kind[50:] = None
+    price = np.where(np.arange(N) < 50, x[:, 1], np.nan)
+    frame = pd.DataFrame({"id": [f"v{i}" for i in range(N)], "a": x[:, 0], "b": x[:, 2]})
+    frame["kind"], frame["price"] = kind, price
+    edges = pd.DataFrame({"source": frame["id"], "target": frame["id"].shift(-1).fillna("v0")})
+    vertices, links = tmp_path / "vertices.csv", tmp_path / "edges.csv"
+    frame.to_csv(vertices, index=False)
+    edges.to_csv(links, index=False)
+    return "--edges", str(links), "--vertices", str(vertices)
+
+
+@pytest.mark.parametrize(
+    "target", [("--label", "kind", "--drop", "price"), ("--number", "price", "--drop", "kind")]
+)
+def test_suggest_names_unlabelled_vertices_the_same_ones_again(
+    graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
+) -> None:
+    run, file = tmp_path / "run", tmp_path / "next.csv"
+    quick = ("--model", "sgf", "--epochs", 5, "--layers", 2, "--no-baselines", "--quiet")
+    assert graphfilter("fit", *tables, *target, "--out", run, *quick).code == 0
+    result = graphfilter("suggest", run, "--n", 4, "--csv", file, "--quiet")
+    assert result.code == 0, result.err
+    found = pd.read_csv(file)
+    numbers = [int(name[1:]) for name in found["id"]]
+    assert len(set(numbers)) == 4
+    assert min(numbers) >= 50
+    assert found["score"].max() == 1
+    assert found["reason"].str.contains("would be the nearest labelled vertex of").all()
+    assert found["reason"].str.contains("sure").all() == (target[0] == "--label")
+    vertices = Path(tables[3])
+    before = vertices.read_bytes()
+    for words in (("suggest", run, "--csv"), ("explain", run, "--vertex", "v1", "--json")):
+        refused = graphfilter(*words, vertices)
+        assert refused.code == 2
+        assert "--overwrite" in refused.err
+    assert vertices.read_bytes() == before
+    before = file.read_bytes()
+    again = ("suggest", run, "--n", 4, "--csv", file, "--overwrite", "--quiet")
+    assert graphfilter(*again).code == 0
+    assert file.read_bytes() == before
+
+
+def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp_path) -> None:
+    path = Path(tables[3])
+    frame = pd.read_csv(path)
+    frame["kind"] = frame["kind"].fillna("tea")
+    frame.to_csv(path, index=False)
+    run = tmp_path / "run"
+    quick = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines", "--quiet")
+    words = ("--label", "kind", "--drop", "price", "--out", run)
+    assert graphfilter("fit", *tables, *words, *quick).code == 0
+    result = graphfilter("suggest", run, "--quiet")
+    assert result.code == 2
+    assert "all have one" in result.err
+
+
+def test_suggest_knows_vertices_by_their_ids(graphfilter, tables, tmp_path: Path) -> None:
+    """The table's rows may have moved since the fit; other vertices are refused."""
+    run, quick = tmp_path / "run", ("--model", "sgf", "--epochs", 2, "--layers", 2)
+    words = ("--label", "kind", "--drop", "price", "--no-baselines", "--quiet")
+    assert graphfilter("fit", *tables, *words, *quick, "--out", run).code == 0
+    path = Path(tables[3])
+    frame = pd.read_csv(path)
+    frame[::-1].to_csv(path, index=False)
+    result = graphfilter("suggest", run, "--n", 30, "--quiet", "--csv", tmp_path / "next.csv")
+    assert result.code == 0, result.err
+    assert set(pd.read_csv(tmp_path / "next.csv")["id"]) == {f"v{i}" for i in range(50, N)}
+    frame["id"] = frame["id"].replace("v0", "another")
+    frame.to_csv(path, index=False)
+    result = graphfilter("suggest", run, "--quiet", "--allow-missing")
+    assert result.code == 2
+    assert "not in it. Fit again" in result.err
+    (run / "predictions.csv").unlink()
+    result = graphfilter("suggest", run, "--quiet", "--allow-missing")
+    assert result.code == 2
+    assert "predictions.csv of the run must be as fit wrote it" in result.err

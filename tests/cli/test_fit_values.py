@@ -1,12 +1,14 @@
-"""graphfilter fit --number and --multilabel, and predict with such runs, as a user runs them."""
+"""fit of numbers and labels, by time and group, with sets that hold the truth."""
 
 from __future__ import annotations
 
 import csv
 import json
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, r2_score
 
@@ -14,6 +16,8 @@ from graphfilter import Graph, SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import stratified
+from graphfilter.tables.labels import read_groups, read_times
+from graphfilter.util.errors import DataFileError
 
 FILES = {
     "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
@@ -209,3 +213,208 @@ def test_fit_of_a_number_by_another_system(graphfilter, tables, tmp_path: Path) 
 def test_fit_of_a_number_takes_no_dataset(graphfilter, tmp_path: Path) -> None:
     words = ("--dataset", "karate", "--number", "price", "--out", tmp_path / "run")
     assert "names columns of a table" in graphfilter("fit", *words).err
+
+
+QUICK_SPLITS = ("--epochs", 5, "--no-baselines", "--quiet", "--model", "sgf")
+
+
+@pytest.fixture
+def dated_tables(tmp_path: Path) -> tuple[str, ...]:
+    """A German export: semicolons, days first, decimal commas, some dates and houses missing."""
+    graph = make_csbm(n_vertices=90, frequency=0.4, mean_degree=6, n_features=2)
+    assert graph.labels is not None
+    assert isinstance(graph.features, np.ndarray)
+    rows = ["id;label;wert;seit;haus"]
+    for i in range(90):
+        day = date(2024, 1, 1) + timedelta(days=(i * 37) % 90)
+        seit = "" if i == 5 else day.strftime("%d.%m.%Y")
+        haus = "" if i == 6 else f"H{i // 4}"
+        wert = f"{graph.features[i, 0]:.3f}".replace(".", ",")
+        rows.append(f"{i};{'ja' if graph.labels[i] else 'nein'};{wert};{seit};{haus}")
+    (tmp_path / "v.csv").write_text("\n".join(rows))
+    edges = "\n".join(f"{u};{v}" for u, v in graph.edges)
+    (tmp_path / "e.csv").write_text(f"source;target\n{edges}\n")
+    return ("--edges", str(tmp_path / "e.csv"), "--vertices", str(tmp_path / "v.csv"))
+
+
+def parts(run: Path) -> dict[int, str]:
+    with (run / "predictions.csv").open(newline="") as file:
+        return {int(row["id"]): row["part"] for row in csv.DictReader(file)}
+
+
+def test_split_by_dates_tests_on_the_latest(graphfilter, dated_tables, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = graphfilter("fit", *dated_tables, "--split-by", "seit", "--out", run, *QUICK_SPLITS)
+    assert done.code == 0, done.err
+    part = parts(run)
+    assert part[5] == "unused"
+    days = {i: (i * 37) % 90 for i in part}
+    latest_train = max(days[i] for i in part if part[i] == "train")
+    tested = [days[i] for i in part if part[i] == "test"]
+    assert min(tested) > latest_train
+    assert len(tested) == 18
+    config = json.loads((run / "config.json").read_text())["run"]
+    assert config["split_rule"] == "by time 0.6/0.2/0.2"
+    names = [column["name"] for column in config["encoder"]["columns"]]
+    assert "wert" in names
+    assert "seit" not in names
+    assert graphfilter("explain", run, "--vertex", "3").code == 0
+
+
+def test_no_house_is_in_two_parts(graphfilter, dated_tables, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = graphfilter(
+        "fit",
+        *dated_tables,
+        "--group",
+        "haus",
+        "--repeats",
+        2,
+        "--out",
+        run,
+        *QUICK_SPLITS,
+    )
+    assert done.code == 0, done.err
+    part = parts(run)
+    for house in range(23):
+        inside = {part[i] for i in range(90) if i // 4 == house and i != 6}
+        assert len(inside) == 1
+    assert "Over 2 splits" in done.out
+
+
+def test_wrong_columns_are_said(graphfilter, dated_tables, tmp_path: Path) -> None:
+    fit = ("fit", *dated_tables, "--out", tmp_path / "run", *QUICK_SPLITS)
+    done = graphfilter(*fit, "--split-by", "seid")
+    assert done.code == 2
+    assert "seid" in done.err
+    done = graphfilter(*fit, "--split-by", "haus")
+    assert done.code == 2
+    assert "must hold dates or numbers" in done.err
+    done = graphfilter(*fit, "--split-by", "seit", "--group", "haus")
+    assert done.code == 2
+    assert "give one of them" in done.err
+    done = graphfilter("fit", "--dataset", "karate", "--group", "x", "--out", tmp_path / "run")
+    assert done.code == 2
+    assert "names a column of a table" in done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_times_are_read_from_numbers_dates_and_typed_columns(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "t.csv"
+    path.write_text("id,year,day\n1,2020,2020-01-02\n2,2019,2019-12-31\n3,,\n")
+    np.testing.assert_array_equal(read_times(path, "year"), [2020, 2019, np.nan])
+    days = read_times(path, "day")
+    assert days[0] - days[1] == 2 * 86_400
+    assert np.isnan(days[2])
+    typed = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"day": [date(2020, 1, 2), date(2019, 12, 31), None]}), typed)
+    np.testing.assert_array_equal(read_times(typed, "day"), days)
+    assert read_groups(path, "year").tolist() == [0, 1, -1]
+    path.write_text("id,when\n1,soon\n2,later\n")
+    with pytest.raises(DataFileError, match="dates or numbers"):
+        read_times(path, "when")
+
+
+N = 150
+QUICK_COVERAGE = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
+TARGETS = {
+    "kind": ("--label", "kind", "--drop", "price,cost,lift,garden,day"),
+    "number": ("--number", "price", "--drop", "kind,cost,lift,garden,day"),
+    "numbers": ("--number", "price,cost", "--drop", "kind,lift,garden,day", "--scale", "log,rank"),
+    "labels": ("--multilabel", "lift,garden", "--drop", "kind,price,cost,day"),
+}
+
+
+@pytest.fixture(scope="module")
+def house_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    folder = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 3))
+    frame = pd.DataFrame({"id": [f"v{i}" for i in range(N)], "a": x[:, 0], "b": x[:, 1]})
+    frame["kind"] = np.where(x[:, 0] + 0.5 * x[:, 2] > 0, "tea", "coffee")
+    frame["price"], frame["cost"] = np.exp(3 + x[:, 0] + 0.1 * x[:, 2]), x[:, 1] + 0.2 * x[:, 2]
+    frame["lift"], frame["garden"] = (x[:, 0] > 0).astype(int), (x[:, 1] > 0.5).astype(int)
+    frame["day"] = np.arange(N)
+    edges = rng.integers(0, N, size=(300, 2))
+    edges = pd.DataFrame([(f"v{s}", f"v{t}") for s, t in edges if s != t], columns=["from", "to"])
+    vertices, links = folder / "vertices.csv", folder / "edges.csv"
+    frame.to_csv(vertices, index=False)
+    edges.to_csv(links, index=False)
+    return "--edges", str(links), "--vertices", str(vertices)
+
+
+@pytest.mark.parametrize(
+    ("what", "columns"),
+    [
+        ("kind", ["set"]),
+        ("number", ["low", "high"]),
+        ("numbers", ["low_price", "high_price", "low_cost", "high_cost"]),
+        ("labels", ["set"]),
+    ],
+)
+def test_fit_with_a_coverage_leaves_what_it_promises(
+    graphfilter, house_tables, tmp_path: Path, what: str, columns: list[str]
+) -> None:
+    run = tmp_path / "run"
+    result = graphfilter(
+        "fit", *house_tables, *TARGETS[what], "--coverage", 0.8, "--out", run, *QUICK_COVERAGE
+    )
+    assert result.code == 0, result.err
+    found = pd.read_csv(run / "predictions.csv", keep_default_na=False)
+    assert [name for name in found.columns if name in columns] == columns
+    promise = json.loads((run / "metrics.json").read_text())["promise"]
+    assert promise["coverage"] == 0.8
+    assert promise["given"] is True
+    assert promise["set_aside"] is True
+    assert promise["n_calibrated"] == (found["part"] == "val").sum() // 2
+    assert "set aside, which chose neither epochs nor weights" in result.out.replace("\n", " ")
+    each = 2 if what == "numbers" else 1
+    assert promise["observed"]["n_vertices"] == each * (found["part"] == "test").sum()
+    assert set(promise["by_number"]) == ({"price", "cost"} if what == "numbers" else set())
+    assert 0.5 < promise["observed"]["share"] <= 1
+    words = "Observed coverage on"
+    assert words in result.out.replace("\n", " ")
+    assert words in (run / "report.html").read_text()
+    if what == "kind":
+        inside = [p in s.split(";") for p, s in zip(found["predicted"], found["set"], strict=True)]
+        assert all(inside)
+        assert set(promise["by_class"]) <= {"tea", "coffee"}
+        counted = sum(own["n_vertices"] for own in promise["by_degree"].values())
+        assert counted == promise["observed"]["n_vertices"]
+    if what == "number":
+        assert (found["low"] <= found["high"]).all()
+        assert (found["low"] >= 0).all()
+
+
+@pytest.mark.parametrize(("what", "explained"), [("kind", True), ("number", False)])
+def test_coverage_above_what_was_asked_is_explained_for_classes(
+    graphfilter, house_tables, tmp_path: Path, what: str, explained: bool
+) -> None:
+    words = ("--coverage", 0.3, "--out", tmp_path / "run")
+    result = graphfilter("fit", *house_tables, *TARGETS[what], *words, *QUICK_COVERAGE)
+    assert result.code == 0, result.err
+    assert ("Every set holds the most probable class" in result.out) is explained
+
+
+def test_promise_is_not_given_for_another_time(graphfilter, house_tables, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ("--label", "kind", "--drop", "price,cost,lift,garden", "--split-by", "day")
+    result = graphfilter(
+        "fit", *house_tables, *words, "--coverage", 0.9, "--out", run, *QUICK_COVERAGE
+    )
+    assert result.code == 0, result.err
+    assert "Coverage is not guaranteed" in result.out.replace("\n", " ")
+    assert json.loads((run / "metrics.json").read_text())["promise"]["given"] is False
+
+
+def test_fit_without_a_coverage_promises_nothing(graphfilter, house_tables, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert (
+        graphfilter("fit", *house_tables, *TARGETS["number"], "--out", run, *QUICK_COVERAGE).code
+        == 0
+    )
+    assert "low" not in pd.read_csv(run / "predictions.csv").columns
+    assert "promise" not in json.loads((run / "metrics.json").read_text())

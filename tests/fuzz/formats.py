@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from tests import samples
 
 from graphfilter import data
-from graphfilter.cli import _run as run_command
+from graphfilter.cli.app import run_command
 from graphfilter.data import make_csbm, open_store, read_tables, write_store
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.sgf import SGFClassifier

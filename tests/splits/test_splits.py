@@ -1,7 +1,4 @@
-"""The rules that draw splits, against their own arithmetic."""
-
-# Tests hand in what users do.
-# pyright: reportArgumentType=false
+"""Which vertices are learned from, chosen on and tested on; and folds."""
 
 from __future__ import annotations
 
@@ -12,11 +9,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from numpy.typing import NDArray
 
-from graphfilter.splits import Split, fraction, per_class, stratified
+from graphfilter.data.graph import Graph
+from graphfilter.splits import (
+    N_FOLDS,
+    NO_FOLD,
+    Folding,
+    Split,
+    by_group,
+    by_time,
+    check_vertices,
+    few,
+    fraction,
+    per_class,
+    stratified,
+)
 from graphfilter.util.errors import GraphError
+
+# Tests hand in what users do.
+# pyright: reportArgumentType=false
+
 
 Draw = Callable[[NDArray[Any], int], Split]
 
@@ -217,3 +231,199 @@ def test_share_that_small_classes_hardly_change_is_left() -> None:
     labels = np.repeat(np.arange(4), [2, 2, 2, 14])
     split = stratified(labels, 0, (0.75, 0.25, 0))
     assert (len(split.train), len(split.val)) == (17, 3)
+
+
+def test_split_by_time_trains_on_the_past_and_tests_on_the_latest() -> None:
+    rng = np.random.default_rng(0)
+    times = rng.permutation(100).astype(float)
+    labels = rng.integers(0, 2, 100)
+    labels[:10] = -1
+    split = by_time(labels, times)
+    assert times[split.train].max() < times[split.val].min()
+    assert times[split.val].max() < times[split.test].min()
+    assert [len(split.train), len(split.val), len(split.test)] == [54, 18, 18]
+    assert (labels[np.concatenate([split.train, split.val, split.test])] >= 0).all()
+    assert split.rule == "by time 0.6/0.2/0.2"
+
+
+@given(st.lists(st.integers(0, 6), min_size=3, max_size=60))
+def test_split_by_time_keeps_a_moment_together(times: list[int]) -> None:
+    labels = np.zeros(len(times), dtype=int)
+    if len(set(times)) < 3:
+        with pytest.raises(GraphError, match="three different times"):
+            by_time(labels, times)
+        return
+    split = by_time(labels, times)
+    parts = [set(np.asarray(times)[part]) for part in (split.train, split.val, split.test)]
+    assert all(parts)
+    assert max(parts[0]) < min(parts[1])
+    assert max(parts[1]) < min(parts[2])
+
+
+def test_vertices_without_a_time_are_in_no_part() -> None:
+    times = np.array([1.0, 2, 3, 4, 5, np.nan])
+    split = by_time(np.zeros(6, int), times)
+    assert 5 not in np.concatenate([split.train, split.val, split.test])
+
+
+@given(st.lists(st.integers(-1, 9), min_size=12, max_size=80), st.integers(0, 5))
+def test_no_group_is_in_two_parts(groups: list[int], seed: int) -> None:
+    labels = np.arange(len(groups)) % 3
+    n_groups = len({g for g in groups if g >= 0}) + groups.count(-1)
+    if n_groups < 3:
+        with pytest.raises(GraphError, match="three groups"):
+            by_group(labels, groups, seed)
+        return
+    split = by_group(labels, groups, seed)
+    part = split.part_of(len(groups))
+    assert (part != "").all()
+    assert set(part) == {"train", "val", "test"}
+    for group in {g for g in groups if g >= 0}:
+        assert len(set(part[np.asarray(groups) == group])) == 1
+
+
+def test_split_by_many_groups_has_the_shares_of_every_class() -> None:
+    rng = np.random.default_rng(1)
+    groups = rng.integers(0, 400, 4000)
+    labels = (rng.random(4000) < 0.1).astype(int)
+    split = by_group(labels, groups, seed=3)
+    for c in (0, 1):
+        total = (labels == c).sum()
+        shares = [(labels[p] == c).sum() / total for p in (split.train, split.val, split.test)]
+        np.testing.assert_allclose(shares, (0.6, 0.2, 0.2), atol=0.02)
+    again = by_group(labels, groups, seed=3)
+    np.testing.assert_array_equal(split.train, again.train)
+    assert not np.array_equal(split.train, by_group(labels, groups, seed=4).train)
+
+
+def test_wrong_times_and_shares_are_said() -> None:
+    with pytest.raises(GraphError, match="one number per vertex"):
+        by_time([0, 1, 0], [1.0, 2.0])
+    with pytest.raises(GraphError, match="one number per vertex"):
+        by_group([0, 1, 0], ["a", "b", "c"], 0)
+    with pytest.raises(GraphError, match="three above 0"):
+        by_time([0, 1, 0], [1, 2, 3], (0.8, 0.2, 0))
+
+
+def test_split_by_time_cuts_a_second_time_after_the_first() -> None:
+    """Most vertices are of the first moment, so both cuts would like to be at its end."""
+    split = by_time(np.zeros(10, int), [0.0] * 8 + [1.0, 2.0])
+    assert [len(split.train), len(split.val), len(split.test)] == [8, 1, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-1, 3), min_size=12, max_size=90), st.integers(0, 5))
+def test_every_labelled_vertex_is_held_out_once_and_no_other_is(
+    labels: list[int], seed: int
+) -> None:
+    classes = np.array(labels)
+    if (classes >= 0).sum() < 6:
+        return
+    split = stratified(classes, seed)
+    folding = Folding.of(split, classes)
+    labelled = np.sort(np.concatenate([split.train, split.val]))
+    assert len(folding.splits) == N_FOLDS
+    np.testing.assert_array_equal(np.flatnonzero(folding.held != NO_FOLD), labelled)
+    for fold, one in enumerate(folding.splits):
+        np.testing.assert_array_equal(one.val, np.flatnonzero(folding.held == fold))
+        np.testing.assert_array_equal(np.union1d(one.train, one.val), labelled)
+        np.testing.assert_array_equal(one.test, split.test)
+        assert one.rule == split.rule
+    for own in np.unique(classes[labelled]):
+        sizes = np.bincount(folding.held[labelled[classes[labelled] == own]], minlength=N_FOLDS)
+        assert sizes.max() - sizes.min() <= 1
+    totals = np.bincount(folding.held[labelled], minlength=N_FOLDS)
+    assert totals.max() - totals.min() <= len(np.unique(classes[labelled]))
+
+
+def test_folds_depend_on_the_vertices_and_classes_alone() -> None:
+    classes = np.arange(60) % 3
+    split = stratified(classes, 0)
+    again = Split(split.val, split.train, split.test, rule="stratified, other way round")
+    one, other = (Folding.of(each, classes).held for each in (split, again))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_vertices_stay_in_the_fold_that_they_had() -> None:
+    classes = np.arange(80) % 2
+    first = Folding.of(stratified(classes[:60], 0), classes[:60])
+    kept = np.append(first.held, np.full(20, NO_FOLD, dtype=np.int8))
+    grown = Folding.of(stratified(classes, 1), classes, kept)
+    both = (kept != NO_FOLD) & (grown.held != NO_FOLD)
+    assert both.sum() > 30
+    np.testing.assert_array_equal(grown.held[both], kept[both])
+    # New ones go where there are fewest.
+    sizes = [len(one.val) for one in grown.splits]
+    assert max(sizes) - min(sizes) <= 4
+
+
+def test_only_rules_that_draw_at_random_may_change_places() -> None:
+    labels = np.arange(60) % 2
+    for split in (stratified(labels, 0), few(labels, 0, 0.2), fraction(labels, 0, 0.5)):
+        assert split.is_random
+    assert per_class(labels, 0).is_random
+    for split in (by_time(labels, np.arange(60)), by_group(labels, np.arange(60) // 5, 0)):
+        assert not split.is_random
+    assert not Split([0], [1], [2]).is_random
+
+
+@pytest.mark.parametrize("rule", ["given; validation drawn from train", "public", "fixed"])
+def test_parts_that_somebody_gave_stay(rule: str) -> None:
+    assert not Split([0], [1], [2], rule=rule).is_random
+
+
+def test_new_vertices_go_where_their_class_is_rarest_however_many_others_are_there() -> None:
+    kept = np.repeat(np.arange(N_FOLDS, dtype=np.int8), 4)
+    classes = np.append((kept > 0).astype(np.int64), np.zeros(4, dtype=np.int64))
+    split = Split(np.arange(20), np.arange(20, 24), [], rule="stratified")
+    given = np.append(kept, np.full(4, NO_FOLD, dtype=np.int8))
+    grown = Folding.of(split, classes, given)
+    # Every fold has four vertices; the first alone has the class of the new ones.
+    assert sorted(grown.held[20:].tolist()) == [1, 2, 3, 4]
+
+
+PATH = [[0, 1], [1, 2]]
+
+
+def test_check_vertices_takes_numbers_in_order_and_masks() -> None:
+    assert check_vertices([3, 0], 4).tolist() == [3, 0]
+    assert check_vertices([True, False, False, True], 4).tolist() == [0, 3]
+    assert check_vertices(np.array([3], dtype=np.uint8), 4).dtype == np.int64
+    assert check_vertices([], 4).tolist() == []
+    assert check_vertices([2, 2], 3, repeats=True).tolist() == [2, 2]
+
+
+def test_check_vertices_of_an_unknown_graph_takes_any_number_from_zero() -> None:
+    assert check_vertices([10**9], None).tolist() == [10**9]
+    with pytest.raises(GraphError, match="not be negative; got -1"):
+        check_vertices([-1], None)
+
+
+@pytest.mark.parametrize(
+    ("index", "problem"),
+    [
+        ([0.0, 1.0], "must be a list of vertex numbers"),
+        ([[0, 1]], r"shape \(1, 2\)"),
+        ([[0], [0, 1]], "unequal length"),
+        ("ab", "must be a list of vertex numbers"),
+        ([True, False], r"must have 3 entries; got 2"),
+        ([-1, 0], r"0\.\.2; got -1\.\.0"),
+        ([0, 3], r"0\.\.2; got 0\.\.3"),
+        ([1, 1], "once each"),
+    ],
+)
+def test_check_vertices_refuses_what_is_no_choice_of_vertices(index: object, problem: str) -> None:
+    with pytest.raises(GraphError, match=problem):
+        check_vertices(index, 3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(GraphError, match=problem):
+        Graph.from_edges(PATH).subgraph(index)  # pyright: ignore[reportArgumentType]
+
+
+def test_subgraph_of_no_vertices_is_refused() -> None:
+    with pytest.raises(GraphError, match="at least one"):
+        Graph.from_edges(PATH).subgraph([False, False, False])
+
+
+def test_split_names_the_part_that_is_wrong() -> None:
+    with pytest.raises(GraphError, match=r"the split's val vertices must lie in 0\.\.2; got 7"):
+        Split([0], [7], [1]).check(3)  # pyright: ignore[reportArgumentType]

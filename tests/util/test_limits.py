@@ -1,4 +1,4 @@
-"""Small files that ask for much memory or time end in one clear line; large honest ones read."""
+"""What a file may hold and ask for, and where one may be written."""
 
 from __future__ import annotations
 
@@ -18,8 +18,18 @@ from tests.peak_memory import PeakMemory
 from graphfilter.data import read_graph, read_npz, read_tables
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.text_files import TextOptions
-from graphfilter.util.errors import ConfigError, DataFileError
-from graphfilter.util.files import SMALL_BYTES, VARIABLE, Budget
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError
+from graphfilter.util.files import (
+    LOCK_FILE,
+    SMALL_BYTES,
+    VARIABLE,
+    Budget,
+    check_file,
+    check_text,
+    files_in,
+    load_arrays,
+    scratch_folder,
+)
 
 PAIR = np.array([[0, 1]])
 
@@ -210,3 +220,62 @@ def test_parquet_that_is_read_in_pieces_is_not_kept(tmp_path: Path) -> None:
         most = max(most, pa.total_allocated_bytes() - before)
     assert n_rows == rows * n_groups
     assert most < n_bytes / 4
+
+
+def test_file_in_the_way_is_replaced_only_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    check_file(path, overwrite=False)
+    path.touch()
+    with pytest.raises(ConfigError, match="exists; pass `overwrite=True`"):
+        check_file(path, overwrite=False)
+    check_file(path, overwrite=True)
+
+
+def test_file_needs_a_folder_and_a_name_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such folder to write"):
+        check_file(tmp_path / "missing" / "x.csv", overwrite=True)
+    with pytest.raises(DataFileError, match="it is a folder"):
+        check_file(tmp_path, overwrite=True)
+    assert not (tmp_path / "missing").exists()
+
+
+def test_own_files_do_not_count_as_the_users(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).touch()
+    assert files_in(tmp_path) == set() == files_in(tmp_path / "missing")
+    (tmp_path / "notes.txt").touch()
+    assert files_in(tmp_path) == {"notes.txt"}
+    with pytest.raises(ConfigError, match="a file is in the way"):
+        files_in(tmp_path / "notes.txt")
+
+
+def test_scratch_folder_that_cannot_be_made_is_one_line_with_a_remedy(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataFileError, match=r"cannot be written: .*\. Give a folder that exists"),
+        scratch_folder(".answers-", tmp_path / "missing"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("number", [0x110000, 0x26000031])
+def test_signs_beyond_unicode_are_refused(number: int, order: str, tmp_path: Path) -> None:
+    # As a damaged file holds it: numpy does not look.
+    signs = np.array([ord("a"), number], dtype=f"{order}u4")
+    np.savez(tmp_path / "t.npz", names=signs.view(f"{order}U1"))
+    with pytest.raises(DataFileError, match="'names' must be valid text; got characters outside"):
+        load_arrays(tmp_path / "t.npz", ["names"], remedy="Save it again.")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_text_of_any_language_is_read(order: str, tmp_path: Path) -> None:
+    words = np.array(["Zoë", "王", "\U0010ffff", ""], dtype=f"{order}U3")
+    np.savez(tmp_path / "t.npz", names=words, none=words[:0], blank=np.zeros(2, f"{order}U0"))
+    found = load_arrays(tmp_path / "t.npz", ["names", "none", "blank"], remedy="Save it again.")
+    assert found["names"].tolist() == words.tolist()
+    assert found["none"].tolist() == []
+
+
+def test_lone_surrogates_are_no_names() -> None:
+    check_text(["Zoë", "王", 3, None], "ids")
+    with pytest.raises(GraphError, match="ids must be valid text"):
+        check_text(["a", "\ud800"], "ids")

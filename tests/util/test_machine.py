@@ -1,4 +1,4 @@
-"""What a process may use of the machine: cores and memory, and that it uses no more of them."""
+"""What a process may use of the machine: cores, memory, devices; and that it uses no more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import torch
 
 from graphfilter.util import machine as threads
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Pace
+from graphfilter.util.machine import Pace, capturing, device_title, pick_device
 
 NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.THREADS_VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
@@ -284,3 +286,56 @@ def test_pace_does_not_leave_for_a_gain_within_the_noise() -> None:
 
 def test_pace_of_one_thread_tries_nothing() -> None:
     assert set(turns(Pace(1), lambda threads: 1.0, 50)) == {1}
+
+
+@pytest.fixture(params=[0, 2])
+def n_gpus(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: request.param > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: request.param)
+    return request.param
+
+
+def test_auto_takes_a_gpu_where_there_is_one(n_gpus: int) -> None:
+    assert pick_device("auto") == ("cuda" if n_gpus else "cpu")
+    assert pick_device("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("device", ["gpu", "", "mps", "cuda:x", None, 1.5, 2**63])
+def test_device_must_be_a_name_of_one(n_gpus: int, device: object) -> None:
+    with pytest.raises(ConfigError, match="must be auto, cpu, cuda or cuda:N"):
+        pick_device(device)  # pyright: ignore
+
+
+def test_gpu_must_be_one_that_there_is(n_gpus: int) -> None:
+    for device in ("cuda", "cuda:1"):
+        if n_gpus:
+            assert pick_device(device) == device
+        else:
+            with pytest.raises(ConfigError, match="none that torch can use"):
+                pick_device(device)
+    if n_gpus:
+        with pytest.raises(ConfigError, match="GPUs 0 to 1 only"):
+            pick_device("cuda:2")
+
+
+def test_a_cpu_has_no_model() -> None:
+    assert device_title("cpu") == "cpu"
+
+
+def test_one_thread_at_a_time_captures_on_a_gpu() -> None:
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    with capturing(cpu), capturing(cpu):
+        pass
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        with capturing(gpu):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.02)
+            inside.pop()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: work(), range(3)))
+    assert most == [1, 1, 1]

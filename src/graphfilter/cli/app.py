@@ -16,12 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint
+from itertools import pairwise
 from typing import Any
 
 import typer
 import typer.core
 
 from graphfilter.cli.options import PANELS, RUN
+from graphfilter.cli.screen import complain
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.plugins import COMMANDS, plug_ins, why_broken
 from graphfilter.version import __version__
@@ -40,7 +42,8 @@ OURS = {
     "data": "graphfilter.cli.data:app",
 }
 
-
+# The exit code of a command that cannot be run as it was given.
+BAD_INPUT = 2
 # In the docstring of a command: the section, and an entry of it.
 _ATTRIBUTES = r"\n*Attributes\n-+\n"
 _ATTRIBUTE = re.compile(r"^(\w+)(?: : (\S+))?\n((?: +.+\n?)+)", re.M)
@@ -209,3 +212,45 @@ def _top(
     ),
 ) -> None:
     """Label the vertices of a graph with a filter that is learned, not assumed."""
+
+
+def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
+    """Return an option that needs a value, and the option that stands in its place, if any.
+
+    The parser would take the name of the next option for the value.
+    """
+    names: dict[str, bool] = {}
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    for option in command.params:
+        needs_value = not getattr(option, "is_flag", True)
+        # The name of an argument is no word of a command line.
+        own = [name for name in (*option.opts, *option.secondary_opts) if name[:1] == "-"]
+        names |= dict.fromkeys(own, needs_value)
+    pairs = pairwise(words)
+    return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
+
+
+def run_command(words: list[str]) -> int:
+    """Run the command that these words name; return its exit code."""
+    # The parser's errors are all of this kind.
+    usage_error: type[BaseException] = typer.BadParameter.__mro__[1]
+    command = typer.main.get_command(app)
+    if missing := _without_value(command, words):
+        complain(f"{missing[0]} needs a value; got the option {missing[1]}.")
+        return BAD_INPUT
+    try:
+        with command.make_context("graphfilter", words) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except usage_error as error:
+        raised: Any = error
+        path = raised.ctx.command_path if raised.ctx else "graphfilter"
+        message = " ".join(raised.format_message().split())
+        # Empty where a command without words has shown its help.
+        if message:
+            end = "" if message.endswith((".", "?")) else "."
+            complain(f"{message}{end} See {path} --help.")
+        return BAD_INPUT
+    return 0

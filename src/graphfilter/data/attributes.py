@@ -214,13 +214,13 @@ def count_vertices(pairs: NDArray[Any], n: Any, features: Any, labels: Any) -> i
     return n
 
 
-def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
-    """Check and convert new attributes of the graph ``old`` of n vertices.
+def check_changes(changes: dict[str, Any], n: int, old: Any = None) -> dict[str, Any]:
+    """Check and convert attributes of a graph of n vertices, new ones or those of ``old``.
 
     Feature names that no longer fit the features are dropped.
     """
     checked = {key: value for key, value in changes.items() if key in ("name", "notes")}
-    features = old.features
+    features = getattr(old, "features", None)
     if "features" in changes:
         features = checked["features"] = as_features(changes["features"], n)
     if changes.get("vertex_names") is not None:
@@ -229,7 +229,7 @@ def check_changes(changes: dict[str, Any], n: int, old: Any) -> dict[str, Any]:
     elif "vertex_names" in changes:
         checked["vertex_names"] = None
     n_features = 0 if features is None else features.shape[1]
-    names = changes.get("feature_names", old.feature_names)
+    names = changes.get("feature_names", getattr(old, "feature_names", None))
     if "feature_names" in changes and names is not None:
         names = as_sequence("feature_names", names)
         check_length("feature_names", len(names), n_features)

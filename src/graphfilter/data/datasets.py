@@ -3,9 +3,10 @@ r"""Datasets by name: those that are made here, and those of installed packages.
 A package adds datasets by an entry point of the group ``graphfilter.datasets``, which names a
 :class:`Collection`, usually a module.
 
-What is made here needs no download, and its frequencies are known. A random graph is drawn pair by pair, each pair of vertices joined with a probability that
-depends on its classes only. Instead of tossing a coin for each of the n² pairs, the gaps between
-joined pairs are drawn: they are geometric, so time and memory grow with the number of edges.
+What is made here needs no download, and its frequencies are known. A random graph is drawn pair by
+pair, each pair of vertices joined with a probability that depends on its classes only. Instead of
+tossing a coin for each of the n² pairs, the gaps between joined pairs are drawn: they are
+geometric, so time and memory grow with the number of edges.
 """
 
 from __future__ import annotations

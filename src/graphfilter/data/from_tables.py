@@ -140,8 +140,8 @@ def join_tables(
 
     A row with the id of a known vertex replaces its features; an edge that is known is an earlier
     row of it: the two weigh their sum, the larger or the last, as the tables are merged.
-    Arguments as in :func:`~graphfilter.data.read_tables`; ``title`` names the known graph in errors,
-    and ``edges`` may be None.
+    Arguments as in :func:`~graphfilter.data.read_tables`; ``title`` names the known graph in
+    errors, and ``edges`` may be None.
     """
     columns = columns or Columns()
     ids = [str(name) for name in known.vertex_names or range(known.n_vertices)]

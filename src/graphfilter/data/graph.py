@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -21,12 +22,20 @@ from graphfilter.data.attributes import (
     on_host,
 )
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
-from graphfilter.data.structure import checksum_of, graph_card, say_links
 from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.build import GraphParts, read_frames, telling
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
+from graphfilter.util.machine import blocks
+from graphfilter.util.pictures import card
 from graphfilter.util.words import count
+
+# Numbers that are hashed at a time: an array may be larger than memory.
+_AT_ONCE = 1 << 22
+# Vertices to start from, and the share of the graph that counts as having come far.
+N_STARTS, FAR = 9, 0.1
+# The largest number of classes, and of notes, that a notebook shows.
+_MOST = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,26 +236,24 @@ class Graph:
         pairs = as_pairs(numbered)
         n = count_vertices(pairs, n_vertices, features, labels)
         values = None if weights is None else check_weights(weights, len(pairs))
+        attributes = check_changes(
+            {
+                "features": features, "labels": labels, "vertex_names": vertex_names,
+                "feature_names": feature_names, "splits": splits,
+            },
+            n,
+        )  # fmt: skip
         if check_merge(merge, weighted=values is not None) == "sum" and values is None:
             values = np.ones(len(pairs), dtype=np.float32)
         links = build_links(pairs, values, n, directed=directed, merge=merge)
-        bare = cls(
+        if kinds is not None:
+            attributes["kinds"] = EdgeKinds.from_edges(kinds, pairs, values, links, merge)
+        if times is not None:
+            attributes["history"] = EdgeHistory.of(pairs, values, kinds, times, merge)
+        return cls(
             links.indptr, links.indices, links.weights, notes=tuple(links.notes), name=str(name),
-            arcs=links.arcs,
-            kinds=None
-            if kinds is None
-            else EdgeKinds.from_edges(kinds, pairs, values, links, merge),
-            history=None
-            if times is None
-            else EdgeHistory.of(pairs, values, kinds, times, merge),
+            arcs=links.arcs, **attributes,
         )  # fmt: skip
-        return bare.replace(
-            features=features,
-            labels=labels,
-            vertex_names=vertex_names,
-            feature_names=feature_names,
-            splits=splits,
-        )
 
     @classmethod
     def from_scipy(cls, matrix: Any, **attributes: Any) -> Self:
@@ -394,14 +401,12 @@ class Graph:
         with telling(parts.notes):
             graph = cls.from_edges(
                 parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
+                features=parts.features, feature_names=parts.feature_names,
+                vertex_names=parts.vertex_names, splits=parts.splits,
                 directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
                 times=None if parts.times is None else parts.times.as_array(),
             )  # fmt: skip
-            graph = graph.replace(
-                features=parts.features, feature_names=parts.feature_names,
-                vertex_names=parts.vertex_names, splits=parts.splits,
-                notes=(*parts.notes, *say_links(graph), *graph.notes),
-            )  # fmt: skip
+        graph = replace(graph, notes=(*parts.notes, *_say_links(graph), *graph.notes))
         if parts.labels is None:
             return graph
         # Encoded already, word by word instead of row by row.
@@ -508,8 +513,20 @@ class Graph:
         )
 
     def checksum(self) -> str:
-        """Return a checksum of the edges, weights, features, labels and fixed splits."""
-        return checksum_of(self)
+        """Return a checksum of edges, weights, features, labels, fixed splits and directions."""
+        features = self.features
+        arrays = [self.indptr, self.indices, self.weights, self.labels]
+        if features is not None and sp.issparse(features):
+            arrays += [features.indptr, features.indices, features.data]
+        else:
+            arrays.append(features)
+        arrays += [part for s in self.splits for part in (s.train, s.val, s.test)]
+        if self.arcs is not None:
+            arrays.append(self.arcs)
+        if self.kinds is not None:
+            names = np.frombuffer("\n".join(self.kinds.names).encode(), dtype=np.uint8)
+            arrays += [names, self.kinds.values]
+        return _digest(arrays)
 
     def largest_component(self) -> Self:
         """Return the subgraph of the largest connected component."""
@@ -533,8 +550,33 @@ class Graph:
         return f"Graph({self.name!r}, {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return graph_card(self)
+        """Return the sizes, the classes and what was cleaned, as a notebook shows them."""
+        neighbours = np.diff(self.indptr)
+        edges = f"{self.n_edges:,}{'' if self.weights is None else ', weighted'}"
+        rows = [("vertices", f"{self.n_vertices:,}"), ("edges", edges)]
+        if self.n_edges:
+            mean = f"{neighbours.mean():.1f} on average, {neighbours.max():,} at most"
+            alone = int(np.count_nonzero(neighbours == 0))
+            rows.append(("neighbours", mean + (f"; {alone:,} vertices have none" if alone else "")))
+        if self.arcs is not None:
+            rows.append(("arcs", f"{np.count_nonzero(self.arcs):,}"))
+        if self.kinds is not None:
+            rows.append(("edge types", ", ".join(map(str, self.kinds.names))))
+        if self.n_features:
+            sparse = "" if isinstance(self.features, np.ndarray) else ", sparse"
+            rows.append(("features", f"{self.n_features:,}{sparse}"))
+        if self.splits:
+            rows.append(("fixed splits", str(len(self.splits))))
+        if self.labels is not None and self.n_classes:
+            known = self.labels[self.labels >= 0]
+            counts = np.bincount(known, minlength=self.n_classes)
+            rows.append(("labelled", f"{len(known):,} vertices, {self.n_classes} classes"))
+            for name, n in list(zip(self.classes.tolist(), counts.tolist(), strict=True))[:_MOST]:
+                rows.append((str(name), f"{n:,}"))
+            if self.n_classes > _MOST:
+                rows.append(("…", f"and {self.n_classes - _MOST} more classes"))
+        shown = " ".join(self.notes[:_MOST])
+        return card(f"Graph {self.name!r}", rows, note=shown)
 
 
 def _warn_of_directions(what: str) -> None:
@@ -561,3 +603,80 @@ def _lists_edges_without_directions(matrix: Any) -> bool:
         return False
     csr = sp.csr_array(matrix)
     return (csr != csr.T).nnz == 0
+
+
+def links_checksum(graph: Graph) -> str:
+    """Return a checksum of the edges alone: who is connected to whom."""
+    # Whatever the width of the integers that hold it.
+    return _digest([graph.indptr, graph.indices, graph.weights, graph.arcs], np.dtype(np.int64))
+
+
+def _digest(arrays: Iterable[NDArray[Any] | None], whole: np.dtype[Any] | None = None) -> str:
+    """Return the hash of the lengths and bytes of arrays, read a piece at a time.
+
+    Whole numbers are read as ``whole``, where that is said.
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            digest.update((1).to_bytes(8, "little") + b"-")
+            continue
+        dtype = array.dtype if whole is None or array.dtype.kind == "f" else whole
+        digest.update((array.size * dtype.itemsize).to_bytes(8, "little"))
+        contiguous = array.flags.c_contiguous
+        flat = array.reshape(-1) if contiguous else np.ascontiguousarray(array).ravel()
+        for piece in (flat[rows].astype(dtype, copy=False) for rows in blocks(len(flat), _AT_ONCE)):
+            digest.update(piece.view(np.uint8).data)
+    return digest.hexdigest()[:32]
+
+
+def is_wide(graph: Graph, n_steps: int) -> bool:
+    """Return whether so many steps from a vertex lead to a small part of the graph only.
+
+    So it is of grids, meshes and roads; in most other graphs a few steps lead nearly everywhere. It
+    is wide if most of a few vertices drawn at random reach neither a tenth of all vertices nor all
+    that they are connected to.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> path = gf.Graph.from_edges([(i, i + 1) for i in range(199)])
+    >>> is_wide(path, 6), is_wide(path, 30)
+    (True, False)
+    """
+    rng = np.random.default_rng(0)
+    starts = rng.integers(graph.n_vertices, size=N_STARTS)
+    return 2 * sum(_stays_near(graph, start, n_steps) for start in starts.tolist()) > N_STARTS
+
+
+def _stays_near(graph: Graph, start: int, n_steps: int) -> bool:
+    reached = np.zeros(graph.n_vertices, dtype=bool)
+    reached[start], n_reached = True, 1
+    last = np.array([start])
+    for _ in range(n_steps):
+        ends = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in last.tolist()]
+        found = np.unique(np.concatenate(ends)) if ends else last[:0]
+        last = found[~reached[found]]
+        reached[last] = True
+        n_reached += len(last)
+        if not len(last) or n_reached >= FAR * graph.n_vertices:
+            return False
+    return True
+
+
+def _say_links(graph: Graph) -> list[str]:
+    """Return in sentences which way the edges go, and of what types they are."""
+    sentences = []
+    if graph.arcs is not None:
+        sentences.append(say_arcs(int(np.count_nonzero(graph.arcs)), graph.n_edges))
+    if graph.kinds is not None:
+        sizes = np.count_nonzero(graph.kinds.values, axis=1) // 2
+        pairs = zip(graph.kinds.names, sizes.tolist(), strict=True)
+        sentences.append(f"Edge types: {', '.join(f'{name} {n:,}' for name, n in pairs)}.")
+    return sentences
+
+
+def say_arcs(n_arcs: int, n_edges: int) -> str:
+    """Say how many edges go both ways."""
+    both = count(n_arcs - n_edges, "edge goes", "edges go")
+    return f"Directions kept: {count(n_arcs, 'arc')}; {both} both ways."

@@ -7,8 +7,8 @@
 ``y`` (n,)                             class numbers 0..c-1, -1 for unlabelled
 ``train_masks, val_masks,``            boolean (k, n), one row per fixed split;
 ``test_masks``                         ``split_rules`` (k,) names their rules, otherwise *fixed*
-``public_train, ..._val, ..._test``    boolean (n,): the public Planetoid split
-``sgf_train, ..._val, ..._test``       boolean (n,): the split of the paper's code
+``public_train, ..._val, ..._test``    boolean (n,): the public Planetoid split, as datasets of 0.2
+``sgf_train, ..._val, ..._test``       have it, and the split of the paper's code
 ``unlabelled`` (n,)                    boolean: vertices whose ``y`` is a placeholder
 ``weights`` (m,), ``n_vertices``,      optional; ``directed`` is one boolean
 ``vertex_names, feature_names,``
@@ -260,7 +260,7 @@ def _with_labels(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
             check_labels(y, len(classes))
             if classes.dtype.kind == "U":  # as encode_labels gives them
                 classes = classes.astype(object)
-        # Classes without a vertex must survive, so the codes are set as they are, not encoded again.
+        # Classes without a vertex must survive: the codes are set as they are, not encoded again.
         graph = replace(graph, labels=y, classes=classes)
     return graph.replace(splits=splits, notes=tuple(dict.fromkeys(notes)))
 
@@ -311,7 +311,7 @@ def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
 def write_npz(graph: Graph, path: AnyPath) -> None:
     """Write a graph in the package's own format, atomically.
 
-    Reading it gives an equal graph, with splits of the rules *public* and *sgf* after the others.
+    Reading it gives an equal graph.
     """
     arrays = _arrays(graph)
     with atomic_file(path) as temporary, temporary.open("wb") as stream:
@@ -352,20 +352,13 @@ def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
 
 def _split_arrays(graph: Graph) -> dict[str, Any]:
     rules = [split.rule for split in graph.splits]
-    alone = {rule for rule in SINGLE_RULES if rules.count(rule) == 1}
     arrays: dict[str, Any] = {}
-    for part in PARTS:
-        masks = np.zeros((len(rules), graph.n_vertices), dtype=bool)
+    for part in PARTS if rules else ():
+        masks = arrays[f"{part}_masks"] = np.zeros((len(rules), graph.n_vertices), dtype=bool)
         for mask, split in zip(masks, graph.splits, strict=True):
             mask[getattr(split, part)] = True
-            if split.rule in alone:
-                arrays[f"{split.rule}_{part}"] = mask
-        rows = [rule not in alone for rule in rules]
-        if any(rows):
-            arrays[f"{part}_masks"] = masks[rows]
-    left = [rule for rule in rules if rule not in alone]
-    if any(rule != "fixed" for rule in left):
-        arrays["split_rules"] = np.array(left)
+    if any(rule != "fixed" for rule in rules):
+        arrays["split_rules"] = np.array(rules)
     return arrays
 
 

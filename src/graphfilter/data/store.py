@@ -1,4 +1,4 @@
-"""Graph stores: a graph as a folder of plain arrays, which are mapped into memory when it is opened.
+"""Graph stores: a graph as a folder of plain arrays, mapped into memory when it is opened.
 
 Each array is a file of numbers; the header, ``store.json``, says what they are and is written last.
 Ids are text in one file, where each begins in another. Whatever decides on a place in memory is

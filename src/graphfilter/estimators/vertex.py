@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphfilter.data.graph import Graph
-from graphfilter.data.structure import links_checksum
+from graphfilter.data.graph import Graph, links_checksum
 from graphfilter.estimators.calibration import Calibration, Folded, calibrate
 from graphfilter.estimators.drawing import filter_view, fitted_card
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training

@@ -16,6 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
+from graphfilter.data.graph import say_arcs
 from graphfilter.data.store import (
     BUILD_FOLDER,
     FORMAT,
@@ -26,7 +27,6 @@ from graphfilter.data.store import (
     replacing,
     write_header,
 )
-from graphfilter.data.structure import say_arcs
 from graphfilter.large.edges import EdgeFacts, PairFacts, list_ends, number_ends, sort_pairs
 from graphfilter.large.ids import LEAST_MEMORY, check_engine
 from graphfilter.large.vertices import (

@@ -133,7 +133,7 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     'laplacian'
     >>> check_name("filter", "stakced", ["stacked", "power"])
     Traceback (most recent call last):
-    graphfilter.util.errors.ConfigError: unknown filter 'stakced'; did you mean 'stacked'? Known: ...
+    graphfilter.util.errors.ConfigError: unknown filter 'stakced'; did you mean 'stacked'? ...
     """
     names = sorted(known)
     if isinstance(name, str) and name in names:

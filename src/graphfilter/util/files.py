@@ -109,11 +109,7 @@ def check_target(path: AnyPath) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     if not stat.S_ISREG(mode):
-        kinds = {
-            stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-            stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
-        }  # fmt: skip
-        kind = kinds.get(stat.S_IFMT(mode), "something else")
+        kind = "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
         problem = f"must be a regular file to be written to; it is {kind}."
         raise DataFileError(path, f"{problem} Move it, or give another name.")
     return target
@@ -245,8 +241,8 @@ class Budget:
     >>> budget.spend(1000, "a few rows")
     >>> budget.spend(10**12, "1e12 rows")
     Traceback (most recent call last):
-    graphfilter.util.errors.DataFileError: ...: must not ask for more than 134,217,728 bytes of memory,
-    being a file of 0; it does: 1e12 rows. If this is intended, set GRAPHFILTER_MAX_BYTES to
+    graphfilter.util.errors.DataFileError: ...: must not ask for more than 134,217,728 bytes of
+    memory, being a file of 0; it does: 1e12 rows. If this is intended, set GRAPHFILTER_MAX_BYTES to
     1000000001000 or more.
     """
 

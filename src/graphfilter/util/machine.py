@@ -60,20 +60,8 @@ def prepare_threads() -> None:
     """
     for name, value in WAITING.items():
         os.environ.setdefault(name, value)
-    if THREADS_VARIABLE in os.environ:
-        os.environ["OMP_NUM_THREADS"] = str(_configured())
-    os.environ.setdefault("OMP_NUM_THREADS", str(usable_cores()))
-
-
-def _configured() -> int:
-    text = os.environ[THREADS_VARIABLE].strip()
-    if not re.fullmatch("[1-9][0-9]{0,3}", text):
-        raise ConfigError(
-            f"{THREADS_VARIABLE} must be a whole number from 1 to 9999; got "
-            f"{os.environ[THREADS_VARIABLE]!r}. "
-            "Unset it to use every core."
-        )
-    return int(text)
+    if THREADS_VARIABLE in os.environ or "OMP_NUM_THREADS" not in os.environ:
+        os.environ["OMP_NUM_THREADS"] = str(thread_limit())
 
 
 @cache
@@ -143,7 +131,15 @@ def thread_limit() -> int:
     """
     if _outside.forked:
         return 1
-    most = _configured() if THREADS_VARIABLE in os.environ else usable_cores()
+    if (text := os.environ.get(THREADS_VARIABLE)) is None:
+        most = usable_cores()
+    elif re.fullmatch(r"\s*[1-9][0-9]{0,3}\s*", text):
+        most = int(text)
+    else:
+        raise ConfigError(
+            f"{THREADS_VARIABLE} must be a whole number from 1 to 9999; got {text!r}. "
+            "Unset it to use every core."
+        )
     return most if _inside.share is None else min(most, _inside.share)
 
 
@@ -392,13 +388,14 @@ LEAST_OPEN_FILES = 16
 
 
 def check_surroundings() -> None:
-    """Raise where the working folder is gone, or a limit of the shell is too low to load torch."""
+    """Raise where the working folder is gone, or a limit on memory or files cannot be worked with."""
     try:
         Path.cwd()
     except OSError:
         raise ConfigError(
             "the working directory no longer exists. Change to another: cd FOLDER."
         ) from None
+    memory_of_process()  # Says what is wrong with the variable, before anything is read.
     if sys.platform == "win32":
         return
     import resource

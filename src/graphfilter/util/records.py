@@ -72,15 +72,9 @@ def to_plain(value: Any) -> Any:
     >>> to_plain({"a": (np.float32(0.5), float("nan"))})
     {'a': [0.5, None]}
     """
-    if isinstance(value, Mapping):
-        return {str(k): to_plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    import msgspec
+
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=lambda number: number.item()))
 
 
 def write_json(path: AnyPath, content: Any) -> None:

@@ -1,6 +1,10 @@
+"""A benchmark runs systems on datasets and shows what came of it."""
+
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,10 +19,23 @@ from graphfilter.data.npz import write_npz
 from graphfilter.metrics import score_parts
 from graphfilter.models import Linear, ModelConfig, Network, SizedNetwork
 from graphfilter.models.layers import Draws
+from graphfilter.report.filter import FREQUENCIES
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, System, get_system, train_system
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.bench.benchmark import run_benchmark
+from graphfilter_research.bench.benchmark_page import (
+    commands,
+    page_of,
+    render_benchmark,
+    time_table,
+)
+from graphfilter_research.bench.learned_filters import (
+    HEIGHT,
+    WIDTH,
+    learned_filters,
+    recorded_response,
+)
 from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record, read_records
 from graphfilter_research.peers.gcn import GCNConfig
@@ -267,3 +284,192 @@ def test_benchmark_refuses_what_cannot_be_run_before_it_starts(
     with pytest.raises(ConfigError, match=problem):
         run_benchmark(out=out, **options)
     assert not out.exists()
+
+
+HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1">'
+
+
+class Reader(HTMLParser):
+    """Gathers tags, addresses, handlers and the cells of tables by their ids."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.text = ""
+        self._silent = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "action")]
+        self.handlers += [k for k, _ in attrs if k.startswith("on")]
+        self._silent = tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = False
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self._silent else data
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    return run_benchmark(
+        ["karate"], ["sgf", "mlp"], out=tmp_path_factory.mktemp("bench") / "r.jsonl", runs=5,
+        device="cpu", max_epochs=4,
+    )  # fmt: skip
+
+
+def test_page_is_self_contained_and_answers_first(records: list[Record]) -> None:
+    page = render_benchmark(records, name="r.jsonl")
+    read = Reader(page)
+    assert all(a.startswith("#") for a in read.addresses)
+    assert len(page) < 200_000
+    order = ["The answer", "has the highest accuracy", "Each dataset", "The learned filters",
+             "Milliseconds per epoch", "seed r and split r"]  # fmt: skip
+    places = [read.text.index(words) for words in order]
+    assert places == sorted(places)
+    assert read.tags.count("polyline") == 6  # five runs of SGF and their mean
+    for words in (records[0].data_checksum, records[0].versions["torch"]):
+        assert words in read.text
+
+
+def test_page_shows_each_split_rule_and_scaling_by_itself(records: list[Record]) -> None:
+    other = [replace(record, scaling="row") for record in records]
+    text = Reader(render_benchmark([*records, *other])).text
+    assert "Splits stratified, features auto" in text
+    assert "Splits stratified, features row" in text
+
+
+def test_page_names_failures_and_forgives_those_that_went_well_later(records) -> None:
+    failed = replace(records[0], status="failed", reason="OutOfMemory: no", scores={})
+    assert "Failures" not in Reader(render_benchmark([failed, *records])).text
+    text = Reader(render_benchmark([*records[1:], failed])).text
+    assert "Failures" in text
+    assert "OutOfMemory: no" in text
+
+
+def test_page_shows_html_in_names_as_text(records: list[Record]) -> None:
+    hostile = [
+        replace(record, dataset=f"{HOSTILE}.npz", model=HOSTILE, reason=HOSTILE, device=HOSTILE)
+        for record in records
+    ]
+    hostile[0] = replace(hostile[0], status="failed", scores={})
+    read = Reader(render_benchmark([*records, *hostile], name=f"{HOSTILE}.jsonl"))
+    clean = Reader(render_benchmark(records))
+    assert "img" not in read.tags
+    assert read.tags.count("script") == clean.tags.count("script")
+    assert read.handlers == []
+    assert HOSTILE in read.text
+
+
+def test_commands_make_the_same_runs_again(records: list[Record], tmp_path: Path) -> None:
+    (command,) = commands(records, "r.jsonl")
+    words = shlex.split(command)
+    options = dict(zip(words[2::2], words[3::2], strict=True))
+    assert words[:2] == ["graphfilter", "bench"]
+    again = run_benchmark(
+        options["--datasets"].split(","), options["--models"].split(","), out=tmp_path / "r.jsonl",
+        runs=int(options["--runs"]), split_rule=options["--split-rule"],
+        scaling=options["--scaling"], max_epochs=int(options["--max-epochs"]), device="cpu",
+    )  # fmt: skip
+    assert {record.key for record in again} == {record.key for record in records}
+
+
+def test_commands_share_datasets_that_have_the_same_systems(records: list[Record]) -> None:
+    more = [replace(r, dataset=d) for d in ("csbm", "digits") for r in records if r.model == "sgf"]
+    found = commands([*records, *more, replace(records[0], model="mine")], "r.jsonl")
+    assert ["karate --models mlp,sgf" in found[0], "csbm,digits --models sgf" in found[1]] == [
+        True, True,
+    ]  # fmt: skip
+
+
+def test_time_table_averages_a_system_on_a_device(records: list[Record]) -> None:
+    timed = [
+        replace(records[0], seconds_per_epoch=t, epochs=e) for t, e in ((0.01, 10), (0.03, 20))
+    ]
+    untimed = replace(records[0], model="label-propagation", seconds_per_epoch=None)
+    table = time_table([*timed, replace(timed[0], device="cuda"), untimed])
+    assert table.datasets == ("karate",)
+    assert table.rows == (("SGF", "cpu", ((20.0, 15.0),)), ("SGF", "cuda", ((10.0, 10.0),)))
+
+
+def test_page_goes_beside_its_records_and_never_over_them() -> None:
+    assert page_of("a/records.jsonl") == Path("a/records.html")
+    assert page_of("a/records") == Path("a/records.html")
+    assert page_of("one.jsonl") != page_of("two.jsonl")
+    assert page_of("records.html") != Path("records.html")
+
+
+ALPHA = np.linspace(0.2, 0.9, 16).tolist()
+BETA = np.linspace(-0.3, 0.8, 16).tolist()
+
+
+@pytest.fixture
+def record() -> Record:
+    return Record(
+        "karate", "sgf", "stratified", 0, 0, "none", {"operator": "augmented_adjacency"}, "cpu",
+        filter={"alpha": ALPHA, "beta": BETA},
+    )  # fmt: skip
+
+
+def test_recorded_response_is_the_recurrence_scaled_to_one(record: Record) -> None:
+    lam = 1 - FREQUENCIES
+    h = np.ones_like(lam)
+    for alpha, beta in zip(ALPHA, BETA, strict=True):
+        h = alpha * lam * h + beta
+    curve = recorded_response(record)
+    assert curve is not None
+    np.testing.assert_allclose(curve, h / h[np.abs(h).argmax()], atol=1e-6)
+    on_laplacian = recorded_response(replace(record, config={"operator": "laplacian"}))
+    assert on_laplacian is not None
+    assert not np.allclose(on_laplacian, curve)
+
+
+def test_recorded_response_undoes_the_sign(record: Record) -> None:
+    theta = np.linspace(1, -2, 11)
+    one, other = (
+        recorded_response(replace(record, model="gpr-gnn", filter={"theta": (s * theta).tolist()}))
+        for s in (1, -1)
+    )
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one, other)
+
+
+def test_records_without_a_filter_that_fits_have_no_response(record: Record) -> None:
+    for changes in (
+        {"filter": {}},
+        {"model": "not in the registry"},
+        {"model": "mlp"},
+        {"model": "label-propagation"},
+        {"status": "failed"},
+        {"filter": {"alpha": ALPHA[:3], "beta": BETA[:3]}},
+        {"filter": {"alpha": [None] * 16, "beta": BETA}},
+        {"filter": {"alpha": ALPHA, "beta": [0.0] * 15 + [1e300]}},
+    ):
+        assert recorded_response(replace(record, **changes)) is None, changes
+
+
+def test_learned_filters_keep_datasets_and_systems_apart(record: Record) -> None:
+    flat = {"alpha": [0.0] * 16, "beta": [1.0] * 16}
+    records = [
+        record,
+        replace(record, seed=1, filter=flat),
+        replace(record, dataset="csbm", filter=flat),
+        replace(record, dataset="csbm", model="mlp", filter={}),
+    ]
+    found = learned_filters(records)
+    assert {d: [(f.title, len(f.runs)) for f in of] for d, of in found.items()} == {
+        "karate": [("SGF", 2)],
+        "csbm": [("SGF", 1)],
+    }
+    (csbm,) = found["csbm"]
+    assert csbm.shape == "nearly flat"
+    points = [tuple(map(float, p.split(","))) for p in csbm.mean.split()]
+    assert points[0] == (0, 0)
+    assert points[-1] == (WIDTH, 0)
+    runs = [[float(p.split(",")[1]) for p in run.split()] for run in found["karate"][0].runs]
+    assert all(0 <= y <= HEIGHT for run in runs for y in run)

@@ -1,4 +1,4 @@
-"""The committee's table: what is compared, and what leaving a member out is."""
+"""The committee's table, and what the README says of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from graphfilter.systems import get_system
+from graphfilter_research.bench.pair import blank_records
 from graphfilter_research.bench.record import Record
-from graphfilter_research.paper import committee_table
+from graphfilter_research.paper import committee_table, share_table
 from graphfilter_research.paper.collect import Options, open_records
 from graphfilter_research.paper.tables import ComparedAccuracy
 
@@ -131,3 +132,82 @@ def test_ranked_systems_have_the_scaling_that_validation_chose(tmp_path: Path) -
     assert [(row.label, row.cells) for row in ranked.rows][:2] == [
         ("Committee of filters", ("1.0", "1")), ("SGC", ("2.0", "0")),
     ]  # fmt: skip
+
+
+# One per split, so that no two runs of a system are the same.
+NOISE = [0.001 * (-1) ** i for i in range(10)]
+
+
+def scored_run(dataset: str, model: str, split: int, test: float) -> Record:
+    sizes = {"n_vertices": 30, "calibration_error": 0.02}
+    member = {"share": 1.0, "without": {}, "test": {"accuracy": test, "roc_auc": test}}
+    part = {**sizes, "accuracy": test, "roc_auc": test}
+    return Record(
+        dataset, model, committee_table.DATASETS[dataset], split, split, "auto", {}, "cpu",
+        scores={"train": part, "val": part, "test": part},
+        members={"features": member} if model == "committee" else {},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ours = open_records(tmp_path, committee_table.TARGET.name)
+    others = open_records(tmp_path, "peers")
+    for dataset in committee_table.DATASETS:
+        ours.append([scored_run(dataset, "committee", i, 0.8) for i in range(10)])
+        others.append([scored_run(dataset, "gcn", i, 0.7 + NOISE[i]) for i in range(10)])
+    return tmp_path
+
+
+def test_summary_says_that_none_is_better(folder: Path) -> None:
+    text = committee_table.summarise(folder)
+    assert "none of them is significantly better on any of the 14 datasets above" in text
+    assert "No other has a higher mean." in text
+    assert "the best of 1 to 1 systems" in text
+    assert "better on 0, level on 18 and worse on 0 of the 18 datasets." in text
+
+
+def test_summary_names_what_is_better_and_where(folder: Path) -> None:
+    others = open_records(folder, "peers")
+    others.append([scored_run("minesweeper", "gat", i, 0.9 + NOISE[i]) for i in range(10)])
+    others.append([scored_run("texas", "mlp", i, 0.805 + 50 * NOISE[i]) for i in range(10)])
+    text = committee_table.summarise(folder)
+    assert "on 13 of the 14 datasets above 1,000 vertices; better: GAT on `minesweeper` (90" in text
+    assert "On the other 4 (`wisconsin`, `cornell`, `cornell_geomgcn` and `texas`) the comm" in text
+    assert "higher mean on 2: `texas` and `minesweeper`." in text
+
+
+def test_table_of_the_summary_has_the_means(folder: Path) -> None:
+    lines = committee_table.summarise(folder).splitlines()
+    assert lines[2] == "| **Committee** |" + " 80.0 |" * len(committee_table.SHOWN)
+    assert lines[3] == "| Best other on record |" + " 70.0 |" * len(committee_table.SHOWN)
+    # A system that is on record everywhere has a row; no row has an empty cell.
+    assert lines[4] == "| GCN |" + " 70.0 |" * len(committee_table.SHOWN)
+    assert lines[5] == ""
+
+
+def test_every_system_is_run_with_test_vertices_seen_and_new() -> None:
+    pairs = share_table.NEW_VERTICES_TARGET.pairs(["cora"], Options(runs=2, device="cpu"))
+    asked = {(pair.model, pair.split_rule) for pair in pairs}
+    assert len(asked) == len(pairs) == 5 * 3 * 2
+    assert {rule for _, rule in asked} == {
+        f"{protocol}:{share}" for protocol in ("seen", "new") for share in ("0.05", "0.2", "0.5")
+    }
+
+
+def test_table_has_seen_and_new_side_by_side() -> None:
+    pairs = share_table.NEW_VERTICES_TARGET.pairs(["cora"], Options(runs=1, device="cpu"))
+    records = []
+    for i, pair in enumerate(pairs):
+        part = {"n_vertices": 10, "accuracy": 0.5 + i / 100}
+        for record in blank_records(pair):
+            record.scores.update(train=part, val=part, test=part)
+            records.append(record)
+    rendered = share_table.NEW_VERTICES_TARGET.show(records, ["cora"])
+    (block,) = rendered.blocks
+    assert block.columns == (
+        "5 %, seen", "5 %, new", "20 %, seen", "20 %, new", "50 %, seen", "50 %, new",
+    )  # fmt: skip
+    cells = [cell for cell in block.rows[0].cells if isinstance(cell, ComparedAccuracy)]
+    assert [round(float(cell.mean)) for cell in cells] == [50, 55, 60, 65, 70, 75]
+    assert rendered.figure is not None

@@ -1,4 +1,4 @@
-"""JSON and tensors: written atomically, and nothing but our own files read."""
+"""JSON, tensors and rows on disk: typed, and checked for changes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.files import atomic_file
 from graphfilter.util.records import (
     MOST_BYTES,
+    RowsFile,
+    convert,
+    matches,
     read_checked_json,
     read_json,
     read_tensors,
+    to_plain,
     write_checked_json,
     write_json,
     write_tensors,
@@ -305,3 +311,107 @@ def test_read_json_refuses_what_is_never_written(text: str, tmp_path: Path) -> N
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ModelFileError, match=r"a\.json: not readable"):
         read_json(tmp_path / "a.json")
+
+
+@dataclass(frozen=True)
+class Inner:
+    weights: list[float]
+
+
+@dataclass(frozen=True)
+class Example:
+    name: str
+    count: int
+    share: float | None
+    inner: Inner
+    status: Literal["ok", "failed"] = "ok"
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+WHOLE = {"name": "a", "count": 3, "share": 1, "inner": {"weights": [1, 0.5]}}
+
+
+def test_convert_gives_dataclasses_and_fills_in_defaults() -> None:
+    assert convert(Example, WHOLE) == Example("a", 3, 1.0, Inner([1.0, 0.5]))
+
+
+def test_convert_ignores_fields_of_newer_versions() -> None:
+    newer = {**WHOLE, "added": {"later": 1}, "inner": {"weights": [], "bias": 0}}
+    assert convert(Example, newer) == Example("a", 3, 1.0, Inner([]))
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"name": 1}, "$.name"),
+        ({"name": None}, "$.name"),
+        ({"count": 1.5}, "$.count"),
+        ({"count": True}, "$.count"),
+        ({"count": "1"}, "$.count"),
+        ({"share": "1"}, "$.share"),
+        ({"share": False}, "$.share"),
+        ({"inner": [1]}, "$.inner"),
+        ({"inner": {}}, "$.inner"),
+        ({"inner": {"weights": [1, None]}}, "$.inner.weights[1]"),
+        ({"status": "maybe"}, "$.status"),
+        ({"more": []}, "$.more"),
+    ],
+)
+def test_convert_names_the_field_of_a_wrong_type(change: dict[str, Any], where: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        convert(Example, WHOLE | change)
+    assert str(caught.value).startswith(f"{where}: ")
+
+
+@pytest.mark.parametrize("missing", ["name", "count", "share", "inner"])
+def test_convert_asks_for_every_field_without_a_default(missing: str) -> None:
+    with pytest.raises(TypeError, match=missing):
+        convert(Example, {name: value for name, value in WHOLE.items() if name != missing})
+
+
+@pytest.mark.parametrize("content", [None, 1, "a", [], [WHOLE]])
+def test_convert_refuses_what_is_no_object(content: Any) -> None:
+    with pytest.raises(TypeError):
+        convert(Example, content)
+    assert not matches(content, Example)
+
+
+@given(st.text(), st.integers(-(2**63), 2**63 - 1), st.none() | st.floats(allow_nan=False))
+def test_convert_undoes_asdict_and_json(name: str, count: int, share: float | None) -> None:
+    example = Example(name, count, share, Inner([0.1]), more={"any": [1, {"thing": None}]})
+    assert convert(Example, json.loads(json.dumps(asdict(example)))) == example
+
+
+def test_to_plain_is_standard_json() -> None:
+    value = {1: (np.int64(2), np.float64("inf")), "x": [float("nan"), None, True, "s"]}
+    assert to_plain(value) == {"1": [2, None], "x": [None, None, True, "s"]}
+    json.dumps(to_plain(value), allow_nan=False)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 9), min_size=1, max_size=4),
+    width=st.integers(1, 3),
+    seed=st.integers(0, 100),
+)
+def test_rows_are_read_as_an_array_is(
+    sizes: list[int], width: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rng = np.random.default_rng(seed)
+    blocks = [rng.normal(size=(n, width)) for n in sizes]
+    expected, rows = np.concatenate(blocks), RowsFile(tmp_path_factory.mktemp("rows") / "rows")
+    for block in blocks:
+        rows.append(block)
+    assert len(rows) == len(expected)
+    for part in (slice(None), slice(2, 5), slice(-3, None), slice(50, 60)):
+        np.testing.assert_array_equal(rows[part], expected[part])
+    if len(expected):
+        some = rng.integers(len(expected), size=12)
+        np.testing.assert_array_equal(rows[some], expected[some])
+
+
+def test_rows_of_another_width_are_refused(tmp_path: Path) -> None:
+    rows = RowsFile(tmp_path / "rows")
+    rows.append(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="must have 3 numbers; got 2"):
+        rows.append(np.zeros((2, 2)))
