@@ -167,8 +167,8 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
     def run(command: str) -> dict[str, Any]:
         seen: dict[str, Any] = {}
 
-        def keep(plan: Any, estimator: Any, how: Any) -> None:
-            seen.update(plan=plan, estimator=estimator, how=how)
+        def keep(plan: Any, estimator: Any, how: Any, request: Any) -> None:
+            seen.update(plan=plan, estimator=estimator, how=how, request=request)
 
         monkeypatch.setattr("graphfilter.cli.fit.run_fit", keep)
         monkeypatch.setattr("sys.argv", shlex.split(command))
@@ -213,7 +213,7 @@ def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
     said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--repeats", "3", "--title", "A")
     seen = parse(repeated(SGFClassifier(), *said))
     assert seen["plan"].source.words == (*KARATE, *sorted_like(seen["plan"].source.words[2:], said))
-    asked = seen["how"].request()
+    asked = seen["request"]
     assert (asked.costs, asked.positive, asked.repeats) == (("Officer:Mr. Hi=5",), "Officer", 3)
 
 

@@ -16,10 +16,9 @@ from graphfilter.cli.fit_options import (
     TargetOptions,
     TrainingOptions,
 )
-from graphfilter.cli.options import given_words, listed
 from graphfilter.cli.progress import duration, training_bar, what_is_kept
 from graphfilter.cli.screen import end_stopped, say, show_table, tell, waiting, word_of
-from graphfilter.cli.sources import model_of
+from graphfilter.cli.sources import model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.runs.dry_run import DryRun
     from graphfilter.runs.folder import FitSummary
-    from graphfilter.runs.plan import Plan, Source
+    from graphfilter.runs.plan import FitRequest, Plan, Source
     from graphfilter.training.scores import Metric
 
 # Options that are about classes: they have no meaning for numbers and labels.
@@ -65,8 +64,7 @@ class Fit(TrainingOptions, TargetOptions):
 
     def __call__(self) -> None:
         """Check, read, plan; then train and show, or of a dry run say what that would take."""
-        words, out = set(given_words(self.context)), self.out
-        self._check_options(words)
+        words, out = self._check_options(), self.out
         if out is None and not self.dry_run:
             raise ConfigError("fit needs a folder for the results: --out FOLDER.")
         if out is not None and self.start_from and self.start_from.resolve() == out.resolve():
@@ -89,17 +87,17 @@ class Fit(TrainingOptions, TargetOptions):
 
         estimator = estimator or self.estimator(numbers=bool(self.number))
         target = self.read_target() if self.number or self.multilabel else None
-        plan = plan_fit(source, self.seed, self.split_rule(), target, earlier)
-        run_fit(plan, estimator, self)
+        rule, request = self.split_rule(), self.request()
+        run_fit(plan_fit(source, self.seed, rule, target, earlier), estimator, self, request)
 
-    def _check_options(self, words: set[str]) -> None:
-        """Raise where options were given that do not belong together, before anything is read."""
-        word = self.values_word
+    def _check_options(self) -> set[str]:
+        """Return the options in use; raise where some exclude each other."""
+        words, word = set(option_words(self.context)), self.values_word
         if self.number and self.multilabel:
             raise ConfigError("--number and --multilabel each name what to predict: choose one.")
         if word and self.vertices is None:
             raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
-        if self.multilabel and len(listed(self.multilabel)) < 2:
+        if self.multilabel and len(split_commas(self.multilabel)) < 2:
             raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
         for name in _OF_CLASSES if word else ():
             if getattr(self, name):
@@ -114,7 +112,7 @@ class Fit(TrainingOptions, TargetOptions):
         if self.scale is not None and not self.number:
             raise ConfigError("--scale applies to --number only; leave it out.")
         if model == SGF:
-            return
+            return words
         if "--members" in words and model.partition("@")[0] in COMMITTEES:
             raise ConfigError("a committee has its own members; leave --members out.")
         for name in sorted(name for name in OF_SGF if f"--{name}" in words):
@@ -124,6 +122,7 @@ class Fit(TrainingOptions, TargetOptions):
                 f"--{name} applies to --model sgf only; for another write the setting after its "
                 f"name: --model {model}@{OF_SGF[name]}=... where it has one."
             )
+        return words
 
     def _read_start(self, run: Path, words: set[str]) -> "tuple[Source, Earlier, VertexEstimator]":
         """Read a run to start from, and the graph that is named, its columns as those of the run.
@@ -184,7 +183,7 @@ def _restarted(
     return type(old)(**{**before, **changed})
 
 
-def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
+def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitRequest") -> None:
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
@@ -220,7 +219,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit) -> None:
         with training_bar(show=not quiet, titles=titles) as report:
             summary = fit_folder(
                 plan, estimator, out, overwrite=how.overwrite, baselines=baselines,
-                callback=Callback(report, resume=how.resume), request=how.request(), draw=draw_run,
+                callback=Callback(report, resume=how.resume), request=request, draw=draw_run,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None

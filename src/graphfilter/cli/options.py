@@ -107,17 +107,3 @@ ExcelSafe = Annotated[
         "apostrophe in front.",
     ),
 ]
-
-
-def given_words(context: typer.Context) -> list[str]:
-    """Return the options that were given, not left at their defaults, as the user writes them."""
-    return [
-        f"--{name.replace('_', '-')}"
-        for name in context.params
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    ]
-
-
-def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a text that are separated by commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from graphfilter.cli.options import (
     COLUMNS,
     OTHER,
@@ -15,7 +17,6 @@ from graphfilter.cli.options import (
     TARGET,
     TEXT,
     Quiet,
-    listed,
     option_field,
 )
 from graphfilter.cli.progress import download_bar
@@ -46,6 +47,20 @@ def model_of(name: str | None) -> Any:
     if "" not in sys.path:  # The current folder, as for python -m.
         sys.path.insert(0, "")
     return named_object(name)
+
+
+def option_words(context: typer.Context) -> list[str]:
+    """Return the options that were given, not left at their defaults, as the user writes them."""
+    return [
+        f"--{name.replace('_', '-')}"
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+
+
+def split_commas(text: str) -> tuple[str, ...]:
+    """Return the parts of a text that are separated by commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
@@ -165,7 +180,7 @@ class GraphOptions:
 
         chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
         for name in ("features", "categorical", "drop", "unlabelled"):
-            chosen[name] = listed(chosen[name] or "")
+            chosen[name] = split_commas(chosen[name] or "")
         if chosen["unlabelled"]:
             chosen["unlabelled"] = ("", *chosen["unlabelled"])
         chosen |= {"kinds": (), "predicted": ()}
@@ -412,7 +427,7 @@ class PredictedOptions(FitOptions):
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Leave out of the features what is to be predicted."""
         chosen = super().columns(like)
-        targets = listed(self.number or self.multilabel)
+        targets = split_commas(self.number or self.multilabel)
         for name in targets:
             if name in chosen.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
@@ -424,7 +439,7 @@ class PredictedOptions(FitOptions):
         from graphfilter.training import MULTILABEL, REGRESSION
 
         task = REGRESSION if self.number else MULTILABEL
-        return read_values(self.vertex_table, task, listed(self.number or self.multilabel))
+        return read_values(self.vertex_table, task, split_commas(self.number or self.multilabel))
 
 
 def read_values(

@@ -140,26 +140,16 @@ class MappedFile(np.memmap[Any, Any]):
     status: os.stat_result | None = None
 
 
-def mapped_file(array: Any) -> MappedFile | None:
-    """Return the mapped file that an array is a view of; None where there is none."""
-    while isinstance(array, np.ndarray):
-        if isinstance(array, MappedFile) and array.status is not None:
-            return array
-        array = array.base
-    return None
-
-
 def store_of(graph: Graph) -> Path | None:
     """Return the store that a graph's edges are mapped from; None where they are not."""
 
     def file_of(array: Any) -> Path | None:
         """Return the file that an array is mapped from, while that is the one of its name."""
-        mapped = mapped_file(array)
-        if mapped is None or mapped.status is None or mapped.filename is None:
-            return None
-        path = Path(str(mapped.filename))
-        with suppress(OSError):
-            return path if os.path.samestat(path.stat(), mapped.status) else None
+        while isinstance(array, np.ndarray) and getattr(array, "status", None) is None:
+            array = array.base
+        with suppress(OSError, AttributeError):
+            path = Path(array.filename)
+            return path if os.path.samestat(path.stat(), array.status) else None
         return None
 
     file = file_of(graph.indices)
@@ -568,20 +558,17 @@ def _not_replaced(folder: Path) -> Generator[None]:
             return (folder / HEADER_FILE).stat()
         return None
 
-    before, problem = status(), None
+    before = status()
     try:
         yield
-    except DataFileError as error:
-        problem = error
-    after = status()
-    if before and (after is None or not os.path.samestat(before, after)):
-        raise DataFileError(
-            folder,
-            "another process began to replace it while it was opened. Open it again when that "
-            "process has finished.",
-        ) from None
-    if problem is not None:
-        raise problem
+    finally:
+        after = status()
+        if before and (after is None or not os.path.samestat(before, after)):
+            raise DataFileError(
+                folder,
+                "another process began to replace it while it was opened. Open it again when that "
+                "process has finished.",
+            ) from None
 
 
 def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...]:

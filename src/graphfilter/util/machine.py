@@ -388,7 +388,7 @@ LEAST_OPEN_FILES = 16
 
 
 def check_surroundings() -> None:
-    """Raise where the working folder is gone, or a limit on memory or files cannot be worked with."""
+    """Raise where the working folder is gone, or there is too little memory, or too few files."""
     try:
         Path.cwd()
     except OSError:

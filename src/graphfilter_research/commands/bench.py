@@ -2,6 +2,7 @@
 
 # Annotations of fields are evaluated here: typer reads them.
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -9,20 +10,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from graphfilter.cli.app import Command, Group
-from graphfilter.cli.options import (
-    Device,
-    Quiet,
-    argument,
-    given_words,
-    listed,
-    option,
-    option_field,
-)
-from graphfilter.cli.progress import progress
+from graphfilter.cli.options import Device, Quiet, argument, option, option_field
+from graphfilter.cli.progress import Move, duration, progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
-from graphfilter.cli.sources import FitOptions
+from graphfilter.cli.sources import FitOptions, option_words, split_commas
 from graphfilter.util.errors import ConfigError, check_name
-from graphfilter_research.commands.progress import mover
 from graphfilter_research.commands.table import (
     Metric,
     read_benchmark,
@@ -33,6 +25,7 @@ from graphfilter_research.commands.table import (
 
 if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
+    from graphfilter_research.bench.matrix import BenchProgress
     from graphfilter_research.bench.record import Record
 
 # With --quick.
@@ -96,7 +89,7 @@ class Bench(FitOptions):
     def __call__(self) -> None:
         """Run what is not on record; refuse options that are before a command of the group."""
         if self.context.invoked_subcommand is not None:
-            for word in given_words(self.context):
+            for word in option_words(self.context):
                 raise ConfigError(
                     f"{word} is for running models; give options of bench "
                     f"{self.context.invoked_subcommand} after its name."
@@ -135,8 +128,8 @@ def _run(how: Bench, out: Path) -> "list[Record]":
     max_epochs = limit_epochs(how.max_epochs, quick=how.quick)
     page = page_of(out)
     _check_out(out, page)
-    names = list(SYSTEMS) if how.models == "all" else list(listed(how.models))
-    named = [*listed(how.datasets), *([how.dataset] if how.dataset else [])]
+    names = list(SYSTEMS) if how.models == "all" else list(split_commas(how.models))
+    named = [*split_commas(how.datasets), *([how.dataset] if how.dataset else [])]
     own = (how.vertices or how.graph or how.edges) and not how.dataset
     graphs = _own_graph(how) if own else {}
     try:
@@ -227,3 +220,23 @@ def _failures(records: "list[Record]") -> list[str]:
             line = f"{record.dataset}, {record.model}: {record.reason}"
             found[line] = found.get(line, 0) + 1
     return [f"{n} failed: {line}" for line, n in found.items()]
+
+
+def mover(move: Move) -> "Callable[[BenchProgress], None]":
+    """Return a callback for a matrix of runs that says what runs and how long it will take."""
+
+    def report(told: "BenchProgress") -> None:
+        what = told.what
+        if told.epoch:
+            what += f", epoch {told.epoch}/{told.max_epochs}"
+        move(what, told.done, told.total, _note(told))
+
+    return report
+
+
+def _note(told: "BenchProgress") -> str:
+    notes = [f"{told.skipped} already recorded"] if told.skipped else []
+    notes += [f"{told.failed} failed"] if told.failed else []
+    if told.seconds_left is not None and told.done < told.total:
+        notes.append(f"about {duration(told.seconds_left)} left")
+    return "".join(f", {note}" for note in notes)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from graphfilter.cli.options import Quiet, argument, flag, listed, option
+from graphfilter.cli.options import Quiet, argument, flag, option
 from graphfilter.cli.progress import download_bar
 from graphfilter.cli.screen import say
+from graphfilter.cli.sources import split_commas
 
 
 def pack(
@@ -26,7 +27,7 @@ def pack(
     check_file(out, overwrite=overwrite)
 
     with download_bar(show=not quiet) as progress:
-        files = pack_datasets(out, listed(datasets), progress)
+        files = pack_datasets(out, split_commas(datasets), progress)
     size = sum(file.size for file in files)
     say(f"Files of datasets: {len(files)}, {size / 1e6:.1f} MB, written to {out}.")
     say(f"On the other machine: graphfilter data unpack {out.name}")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import Quiet, argument, given_words, option_field
+from graphfilter.cli.options import Quiet, argument, option_field
 from graphfilter.cli.progress import progress
 from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.cli.sources import option_words
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
-from graphfilter_research.commands.progress import mover
+from graphfilter_research.commands.bench import mover
 
 if TYPE_CHECKING:
     from graphfilter_research.bench.matrix import BenchProgress
@@ -73,7 +74,7 @@ class Reproduce:
 
     def __call__(self) -> None:
         """Check, then run and show the target."""
-        for word in given_words(self.context):
+        for word in option_words(self.context):
             if self.from_records is not None and word in RUN_OPTIONS:
                 raise ConfigError(
                     f"{word} is for running, and --from-records runs nothing: leave one of them "
