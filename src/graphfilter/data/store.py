@@ -145,7 +145,7 @@ def store_of(graph: Graph) -> Path | None:
 
     def file_of(array: Any) -> Path | None:
         """Return the file that an array is mapped from, while that is the one of its name."""
-        while isinstance(array, np.ndarray) and getattr(array, "status", None) is None:
+        while getattr(array, "status", None) is None and hasattr(array, "base"):
             array = array.base
         with suppress(OSError, AttributeError):
             path = Path(array.filename)

@@ -67,9 +67,9 @@ def test_csv_of_the_table_holds_every_number():
 
 
 QUICK = Options(quick=True, device="cpu")
-pytestmark = pytest.mark.usefixtures("tiny")
 
 
+@pytest.mark.usefixtures("tiny")
 def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> None:
     TARGETS["table2"].collect(tmp_path, QUICK, None)
     chosen, first, second, literature = TARGETS["table2"].render(tmp_path, QUICK).blocks
@@ -87,6 +87,7 @@ def test_table_columns_hold_both_dropouts_and_both_scalings(tmp_path: Path) -> N
             assert [r.stopped for r in mine] == ["max_epochs"] * 2
 
 
+@pytest.mark.usefixtures("tiny")
 def test_literature_is_run_on_the_geom_gcn_splits_when_asked() -> None:
     """With stand-ins: the layers of PyTorch Geometric have tests of their own."""
     titles = {"sgc": "GCN", "mlp": "GAT"}
@@ -103,6 +104,7 @@ def test_literature_is_run_on_the_geom_gcn_splits_when_asked() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("tiny")
 def test_stacking_system_runs_in_processes_as_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
