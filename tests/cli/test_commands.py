@@ -1,11 +1,10 @@
-"""Commands, their help and their words; and those of installed packages."""
+"""Commands, their help and their words."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,13 @@ import torch
 import typer
 import typer.main
 from hypothesis import given, strategies as st
-from tests.conftest import Outcome
 
 import graphfilter
-from graphfilter.cli.app import OURS, Commands, app, laid_out
+from graphfilter.cli.app import app, laid_out
 from graphfilter.cli.options import PANELS, RUN
 from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.training.loop import Training
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.plugins import COMMANDS
 
 
 def test_version_and_help(graphfilter) -> None:
@@ -163,14 +160,14 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[st
             yield from commands(command, (*path, name))
 
 
-BY_WORDS = dict(commands())
+COMMANDS = dict(commands())
 # Those that name the options that come first.
-FIRST = {words: c.first for words, c in BY_WORDS.items() if getattr(c, "first", ())}
+FIRST = {words: c.first for words, c in COMMANDS.items() if getattr(c, "first", ())}
 
 
-@pytest.mark.parametrize("words", BY_WORDS)
+@pytest.mark.parametrize("words", COMMANDS)
 def test_command_has_an_example_and_flags_take_no_value(words: str) -> None:
-    command = BY_WORDS[words]
+    command = COMMANDS[words]
     # bench table is another name of table.
     own = words.removeprefix("bench ") if words == "bench table" else words
     assert re.search(rf"Example:  graphfilter {own}\b", command.help), words
@@ -184,7 +181,7 @@ def test_command_has_an_example_and_flags_take_no_value(words: str) -> None:
 @pytest.mark.parametrize("words", FIRST)
 def test_at_most_eight_options_come_first_and_the_others_are_more(words: str) -> None:
     assert len(FIRST[words]) <= 8
-    options = [p for p in BY_WORDS[words].params if p.param_type_name == "option"]
+    options = [p for p in COMMANDS[words].params if p.param_type_name == "option"]
     first = [p.name for p in options if not p.rich_help_panel]
     assert tuple(first) == FIRST[words]
     others = [p.rich_help_panel for p in options[len(first) :]]
@@ -199,7 +196,7 @@ def test_help_itself_takes_no_value(graphfilter, words: tuple[str, ...]) -> None
 
 
 def test_help_begins_with_a_short_line_per_option() -> None:
-    for words, command in BY_WORDS.items():
+    for words, command in COMMANDS.items():
         for param in command.params:
             text = getattr(param, "help", "") or ""
             sentence = re.split(r"(?<=[.:;]) ", text)[0]
@@ -282,59 +279,3 @@ def test_user_of_frames_is_told_arguments_of_python() -> None:
         graphfilter.Graph.from_frames(vertices, edges)
     assert "--" not in str(caught.value)
     assert "--allow-missing" in in_options(str(caught.value))
-
-
-Run = Callable[..., Outcome]
-
-
-def greet(name: str = "you") -> None:
-    """Greet someone."""
-    typer.echo(f"hello {name}")
-
-
-several = typer.Typer(help="Greet in several ways.")
-several.command("loudly")(lambda: typer.echo("HELLO"))
-several.command("softly")(lambda: typer.echo("hello"))
-
-
-@pytest.fixture(autouse=True)
-def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {
-        "greet": "tests.cli.test_plug_ins:greet",
-        "several": "tests.cli.test_plug_ins:several",
-        "broken": "no_such_package:command",
-        "fit": "tests.cli.test_plug_ins:greet",
-    }
-    points = {name: EntryPoint(name, value, COMMANDS) for name, value in values.items()}
-    monkeypatch.setattr("graphfilter.cli.app.plug_ins", lambda group: points)
-    # The parser is made anew, not the one that other tests share.
-    monkeypatch.setattr(typer.main, "get_command", typer.main.get_command.__wrapped__)
-
-
-def test_function_of_another_package_is_a_command(graphfilter: Run) -> None:
-    assert graphfilter("greet", "--name", "Ada").out == "hello Ada\n"
-    assert graphfilter("several", "loudly").out == "HELLO\n"
-    assert "Greet someone." in graphfilter("--help").out
-
-
-def test_command_of_this_package_is_not_replaced(graphfilter: Run) -> None:
-    assert "--vertices" in graphfilter("fit", "--help").out
-
-
-def test_broken_plug_in_is_one_line_and_leaves_the_others(graphfilter: Run) -> None:
-    result = graphfilter("broken", "--any", "word")
-    assert result.code == 2
-    assert result.err.count("\n") == 1
-    assert "broken of no_such_package:command cannot be imported" in result.err
-    assert "No module named 'no_such_package'" in result.err
-    assert "Cannot be loaded" in graphfilter("--help").out
-    assert graphfilter("greet").out == "hello you\n"
-
-
-def test_unknown_command_is_told_the_nearest(graphfilter: Run) -> None:
-    assert "Did you mean 'greet'" in graphfilter("gret").err
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_our_commands_are_where_the_table_says(name: str) -> None:
-    assert Commands()[name].name == name
