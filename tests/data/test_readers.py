@@ -86,12 +86,17 @@ def test_npz_gives_back_what_was_written(tmp_path_factory, graph):
         np.testing.assert_array_equal(dense(got), dense(graph))
     assert (got.vertex_names, got.feature_names) == (graph.vertex_names, graph.feature_names)
     assert got.notes == graph.notes
-    alone = [r for r in ("public", "sgf") if [s.rule for s in graph.splits].count(r) == 1]
-    rank = {rule: 1 + alone.index(rule) for rule in alone}
-    expected_splits = sorted(graph.splits, key=lambda split: rank.get(split.rule, 0))
-    assert len(got.splits) == len(expected_splits)
-    for a, b in zip(got.splits, expected_splits, strict=True):
+    for a, b in zip(got.splits, graph.splits, strict=True):
         assert_same_split(a, b)
+
+
+def test_npz_of_datasets_names_single_splits_by_their_keys(tmp_path: Path) -> None:
+    masks = dict(zip(("train", "val", "test"), np.eye(3, dtype=bool), strict=True))
+    keys = {f"{rule}_{part}": mask for rule in ("sgf", "public") for part, mask in masks.items()}
+    np.savez(tmp_path / "old.npz", edges=np.array([[0, 1], [1, 2]]), **keys)
+    splits = read_npz(tmp_path / "old.npz").splits
+    assert [split.rule for split in splits] == ["public", "sgf"]
+    assert [split.part_of(3).tolist() for split in splits] == [["train", "val", "test"]] * 2
 
 
 @pytest.mark.parametrize("weights", [None, [1, 2, 3, 0.5]])

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import torch
 
 from graphfilter.util import machine as threads
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import Pace, capturing, device_title, pick_device
+from graphfilter.util.machine import capturing, device_title, pick_device
 
 NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.THREADS_VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
@@ -216,16 +215,12 @@ def test_a_forked_child_fits_on_one_thread_after_its_parent_fitted() -> None:
 
 
 def test_compiled_code_has_threads_of_its_own_choice(two_threads) -> None:
-    """Torch on one thread, compiled code on all, or on as many as are asked for."""
+    """Torch on one thread, compiled code on all."""
     with threads.threads_for(1):
-        assert (torch.get_num_threads(), threads.compiled_threads()) == (1, 2)
-        assert threads.threads_worth(LARGE) == 2
-        with threads.threads_for(LARGE, compiled=1):
-            assert (torch.get_num_threads(), threads.compiled_threads()) == (2, 1)
-            assert threads.threads_worth(LARGE) == 1
-        assert threads.compiled_threads() == 2
-    with threads.threads_for(1, compiled=5):
-        assert threads.compiled_threads() == 2, "no more than there are"
+        assert (torch.get_num_threads(), threads.threads_worth(LARGE)) == (1, 2)
+        with threads.threads_for(LARGE):
+            assert (torch.get_num_threads(), threads.threads_worth(LARGE)) == (2, 2)
+        assert (torch.get_num_threads(), threads.threads_worth(LARGE)) == (1, 2)
 
 
 def test_share_of_threads_is_that_of_one_python_thread(clean: pytest.MonkeyPatch) -> None:
@@ -240,52 +235,6 @@ def test_share_of_threads_is_that_of_one_python_thread(clean: pytest.MonkeyPatch
             assert threads.thread_limit() == 5
     assert threads.thread_limit() == 16
     assert elsewhere == [16]
-
-
-def turns(pace: Pace, seconds: Callable[[int], float], n: int) -> list[int]:
-    """Return the threads of n turns, each of which takes ``seconds(threads)``."""
-    used = []
-    for _ in range(n):
-        used.append(pace.threads)
-        pace.took(seconds(pace.threads))
-    return used
-
-
-def test_pace_keeps_all_threads_where_they_are_faster() -> None:
-    used = turns(Pace(2), lambda threads: 1 / threads, 300)
-    assert used.count(1) <= 4
-
-
-def test_pace_takes_one_thread_where_two_wait_for_each_other() -> None:
-    used = turns(Pace(2), lambda threads: float(threads), 300)
-    assert used.count(2) <= 6
-
-
-@pytest.mark.parametrize("best", [1, 2, 4, 8, 16])
-def test_pace_finds_the_best_of_many_threads(best: int) -> None:
-    """Halving: times fall up to the best number and rise beyond."""
-    used = turns(Pace(16), lambda threads: max(threads / best, best / threads), 200)
-    assert used[-1] == best
-    assert used.count(best) >= 150
-
-
-def test_pace_follows_a_load_that_comes_and_goes() -> None:
-    pace = Pace(2)
-    turns(pace, lambda threads: 1 / threads, 100)
-    assert pace.threads == 2
-    turns(pace, lambda threads: float(threads), 200)
-    assert pace.threads == 1
-    turns(pace, lambda threads: 0.3 / threads, 200)
-    assert pace.threads == 2
-
-
-def test_pace_does_not_leave_for_a_gain_within_the_noise() -> None:
-    used = turns(Pace(2), lambda threads: 1.0 if threads == 2 else 0.97, 200)
-    assert used[-1] == 2
-
-
-def test_pace_of_one_thread_tries_nothing() -> None:
-    assert set(turns(Pace(1), lambda threads: 1.0, 50)) == {1}
 
 
 @pytest.fixture(params=[0, 2])

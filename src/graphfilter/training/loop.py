@@ -32,7 +32,7 @@ from graphfilter.util.errors import (
     check_name,
     check_number,
 )
-from graphfilter.util.machine import Pace, compiled_threads, threads_for
+from graphfilter.util.machine import threads_for
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
@@ -198,7 +198,6 @@ class Training:
             )
             for model, split in zip(models, splits, strict=True)
         ]  # fmt: skip
-        self._pace = Pace(compiled_threads() if operator.device.type == "cpu" else 1)
         self._optimizer = make_optimizer(models, config)
         self._generators = [torch.Generator(operator.device).manual_seed(s) for s in seeds]
         self._key = self._fingerprint(splits, seeds, task) if callback.checkpoint else ""
@@ -262,11 +261,9 @@ class Training:
                 members = training
                 parts = cohorts_of(members, self.models, self.operator)
                 epochs = [self._make_epoch(part) for part in parts]
-            turn = time.perf_counter()
-            with threads_for(work, compiled=self._pace.threads):
+            with threads_for(work):
                 for epoch in epochs:
                     epoch()
-            self._pace.took(time.perf_counter() - turn)
             self._seconds = before + time.perf_counter() - started
             try:
                 if callback.watches and callback.on_epoch(

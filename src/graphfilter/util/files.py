@@ -109,7 +109,11 @@ def check_target(path: AnyPath) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
+        kinds = {
+            stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+            stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+        }  # fmt: skip
+        kind = kinds.get(stat.S_IFMT(mode), "something else")
         problem = f"must be a regular file to be written to; it is {kind}."
         raise DataFileError(path, f"{problem} Move it, or give another name.")
     return target

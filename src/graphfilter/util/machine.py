@@ -16,8 +16,7 @@ process may use.
 
 How many compute what torch computes depends on sizes and settings, never on load: torch adds up in
 another order on other threads, and the same seed must give the same bits on a busy machine too.
-Compiled code gives the same bits on any number, so there the faster is taken (:class:`Pace`):
-beside a busy process, one thread that never waits for another may be faster than two.
+Compiled code gives the same bits on any number, and has as many as there are.
 
 Memory is that of the machine, or what control groups, ``ulimit -v`` or ``GRAPHFILTER_MEMORY``
 (bytes, or with K, M or G after the number) leave of it. What others use at the moment does not
@@ -31,7 +30,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import statistics
 import sys
 import threading
 from collections.abc import Generator, Iterator
@@ -160,24 +158,20 @@ def threads_worth(multiplications: int) -> int:
 
 
 def compiled_threads() -> int:
-    """Return the most threads for compiled code: what the user granted, or threads_for less."""
+    """Return the most threads for compiled code, whatever torch's number is inside a block."""
     import torch
 
-    if _inside.compiled is not None:
-        return _inside.compiled
-    return min(torch.get_num_threads(), thread_limit())
+    return _inside.compiled or min(torch.get_num_threads(), thread_limit())
 
 
 @contextmanager
-def threads_for(multiplications: int, *, compiled: int | None = None) -> Generator[None]:
+def threads_for(multiplications: int) -> Generator[None]:
     """Within, torch computes on one thread where its products are too small to share.
 
     Parameters
     ----------
     multiplications : int
         Of the largest product that torch itself computes.
-    compiled : int, optional
-        The most threads of compiled code; otherwise as many as there are.
     """
     import torch
 
@@ -191,7 +185,7 @@ def threads_for(multiplications: int, *, compiled: int | None = None) -> Generat
         most = min(_outside.threads, thread_limit())
     before = _inside.torch, _inside.compiled
     _inside.torch = most if multiplications >= 2 * WORTH_A_THREAD else 1
-    _inside.compiled = most if compiled is None else min(most, compiled)
+    _inside.compiled = most
     torch.set_num_threads(_inside.torch)
     try:
         yield
@@ -213,72 +207,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-# The turns of a trial with each number; one is enough where it takes so many times as long.
-TURNS, CLEARLY = 3, 1.5
-# A rival must take at most this share of the time.
-BETTER = 0.95
-# Turns from one trial to the next, doubled where it changed nothing.
-FIRST_STRETCH, LONGEST_STRETCH = 40, 160
-
-
-class Pace:
-    """Chooses the number of threads of work that repeats; the next turn uses ``threads``.
-
-    The number in use and a rival, half or twice as many, are timed turn by turn now and then.
-
-    Parameters
-    ----------
-    most : int
-        The threads there are; where it is one, nothing is tried.
-
-    Examples
-    --------
-    >>> pace = Pace(2)
-    >>> for _ in range(10):  # beside another process, two threads wait for each other
-    ...     pace.took(1.0 if pace.threads == 1 else 2.0)
-    >>> pace.threads
-    1
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = self._kept = self.threads = most
-        self._upwards = False
-        self._stretch = FIRST_STRETCH
-        # What happens once, such as fetching memory, is in the first turn.
-        self._wait = 1
-        self._times: dict[int, list[float]] = {}
-
-    def took(self, seconds: float) -> None:
-        """Take the time of a turn on ``threads`` threads, and choose those of the next."""
-        if self._most == 1:
-            return
-        if self._wait:
-            self._wait -= 1
-            if not self._wait:
-                if self._kept in (1, self._most):
-                    self._upwards = self._kept == 1
-                rival = min(2 * self._kept, self._most) if self._upwards else (self._kept + 1) // 2
-                self._times = {self._kept: [], rival: []}
-            return
-        self._times[self.threads].append(seconds)
-        (kept, own), (rival, others) = self._times.items()
-        if len(own) > len(others):
-            self.threads = rival
-            return
-        self.threads = kept
-        one, other = statistics.median(own), statistics.median(others)
-        if len(own) < TURNS and max(one, other) <= CLEARLY * min(one, other):
-            return
-        if other < BETTER * one:
-            self._kept = self.threads = rival
-            # Perhaps it is faster still further on.
-            self._stretch, further = FIRST_STRETCH, rival not in (1, self._most)
-            self._wait = 1 if further else FIRST_STRETCH
-        else:
-            self._upwards = not self._upwards
-            self._wait = self._stretch = min(2 * self._stretch, LONGEST_STRETCH)
 
 
 VARIABLE = "GRAPHFILTER_MEMORY"
