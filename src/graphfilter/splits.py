@@ -58,26 +58,26 @@ def check_vertices(
     graphfilter.util.errors.GraphError: the test vertices must lie in 0..2; got 0..7.
     """
     try:
-        given: NDArray[Any] = np.asarray(index)
+        array: NDArray[Any] = np.asarray(index)
     except ValueError:
         raise GraphError(f"{what} must be one list; got rows of unequal length.") from None
     if n_masked := int(np.ma.count_masked(index)) if isinstance(index, np.ma.MaskedArray) else 0:
         raise GraphError(f"{what} must not be masked; {n_masked:,} are. Pass x.compressed().")
-    if given.dtype == bool and given.ndim == 1:
-        if n is not None and len(given) != n:
-            raise GraphError(f"a mask of {what} must have {n} entries; got {len(given)}.")
-        return np.flatnonzero(given)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+    if array.dtype == bool and array.ndim == 1:
+        if n is not None and len(array) != n:
+            raise GraphError(f"a mask of {what} must have {n} entries; got {len(array)}.")
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise GraphError(
             f"{what} must be a list of vertex numbers, or a boolean mask with one entry per "
-            f"vertex; got shape {given.shape} of {given.dtype}."
+            f"vertex; got shape {array.shape} of {array.dtype}."
         )
-    if given.size and (given.min() < 0 or (n is not None and given.max() >= n)):
+    if array.size and (array.min() < 0 or (n is not None and array.max() >= n)):
         least = "not be negative" if n is None else f"lie in 0..{n - 1}"
-        raise GraphError(f"{what} must {least}; got {given.min()}..{given.max()}.")
-    if not repeats and len(np.unique(given)) != len(given):
+        raise GraphError(f"{what} must {least}; got {array.min()}..{array.max()}.")
+    if not repeats and len(np.unique(array)) != len(array):
         raise GraphError(f"{what} must be listed once each; got one twice. Pass np.unique of them.")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 Index = NDArray[np.int64]
@@ -99,6 +99,12 @@ class Split:
     rule : str
         The rule that drew it: the name to print with any number that comes from it.
 
+    Attributes
+    ----------
+    is_random : bool
+        Whether chance alone divided training and validation vertices, which may change places: not
+        those that somebody gave, nor those divided by time or by group.
+
     Examples
     --------
     >>> import graphfilter as gf
@@ -111,15 +117,17 @@ class Split:
     val: Index
     test: Index
     rule: str
+    is_random: bool
 
     def __init__(
         self, train: ArrayLike, val: ArrayLike, test: ArrayLike, *, rule: str = "given"
     ) -> None:
-        for part, given in (("train", train), ("val", val), ("test", test)):
-            index = np.sort(check_vertices(given, None, f"the split's {part} vertices"))
+        for part, vertices in (("train", train), ("val", val), ("test", test)):
+            index = np.sort(check_vertices(vertices, None, f"the split's {part} vertices"))
             index.flags.writeable = False
             object.__setattr__(self, part, index)
         object.__setattr__(self, "rule", rule)
+        object.__setattr__(self, "is_random", rule.startswith(RANDOM))
         for a, b in (("train", "val"), ("train", "test"), ("val", "test")):
             shared = np.intersect1d(getattr(self, a), getattr(self, b))
             if len(shared):
@@ -127,14 +135,6 @@ class Split:
                     f"the parts of a split must be disjoint; {a} and {b} share {len(shared)}, the "
                     f"first of them vertex {shared[0]}."
                 )
-
-    @property
-    def is_random(self) -> bool:
-        """Whether chance alone divided training and validation vertices, which may change places.
-
-        Not those that somebody gave, nor those divided by time or by group.
-        """
-        return self.rule.startswith(RANDOM)
 
     def part_of(self, n_vertices: int) -> NDArray[np.str_]:
         """Name each vertex's part: train, val, test, or '' for none."""

@@ -16,7 +16,7 @@ import torch
 
 from graphfilter.util import machine as threads
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import capturing, device_title, pick_device
+from graphfilter.util.machine import capturing, pick_device
 
 NAMES = (*threads.WAITING, "OMP_NUM_THREADS", threads.THREADS_VARIABLE)
 LARGE = 2 * threads.WORTH_A_THREAD
@@ -265,10 +265,6 @@ def test_gpu_must_be_one_that_there_is(n_gpus: int) -> None:
     if n_gpus:
         with pytest.raises(ConfigError, match="GPUs 0 to 1 only"):
             pick_device("cuda:2")
-
-
-def test_a_cpu_has_no_model() -> None:
-    assert device_title("cpu") == "cpu"
 
 
 def test_one_thread_at_a_time_captures_on_a_gpu() -> None:

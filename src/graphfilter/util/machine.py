@@ -269,15 +269,6 @@ def pick_device(device: str) -> str:
     return device
 
 
-def device_title(device: str) -> str:
-    """Return the device with the GPU's model, as records name it."""
-    import torch
-
-    if torch.device(device).type != "cuda":
-        return device
-    return f"{device} ({torch.cuda.get_device_name(device)})"
-
-
 _CAPTURING = threading.Lock()
 
 

@@ -32,7 +32,6 @@ from graphfilter.systems.system import Committee
 from graphfilter.training import Callback, Progress
 from graphfilter.training.scores import score_parts
 from graphfilter.util.errors import ConfigError, GraphFilterError
-from graphfilter.util.machine import device_title
 from graphfilter_research.bench.protocol import NEW, GraphLoader, draw_split, split_index
 from graphfilter_research.bench.record import Record
 
@@ -478,3 +477,14 @@ def _news(emit: Emit) -> Callable[[Progress], None]:
             emit(Epoch(progress.epoch, progress.max_epochs))
 
     return report
+
+
+def device_title(device: str) -> str:
+    """Return the device with the GPU's model, as records name it.
+
+    >>> device_title("cpu")
+    'cpu'
+    """
+    if torch.device(device).type != "cuda":
+        return device
+    return f"{device} ({torch.cuda.get_device_name(device)})"

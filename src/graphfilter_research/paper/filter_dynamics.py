@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.systems import Prepared, get_system, train_system
-from graphfilter.util.machine import device_title, pick_device
+from graphfilter.util.machine import pick_device
 from graphfilter.util.records import convert
+from graphfilter_research.bench.pair import device_title
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
 from graphfilter_research.bench.record import current_versions
 from graphfilter_research.paper.collect import Options
