@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.research.paper.reproduction import RESULTS
 
 from graphfilter.metrics import corrected_t_test
 from graphfilter_research.bench.record import Record
@@ -120,9 +121,6 @@ def test_published_search_set_and_accuracies_in_the_text_are_the_papers(paper):
     found = re.search(r"cases are ([\d.]+)\\% for Cora nd ([\d.]+)\\% for Wisconsin", paper)
     assert found
     assert [float(x) for x in found.groups()] == list(RANDOM_DYNAMICS.values())
-
-
-RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
 def ours(mean: float, system: str, setting: str) -> Measured:

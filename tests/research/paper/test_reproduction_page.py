@@ -6,15 +6,14 @@ import csv
 import math
 import shutil
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.research.paper.reproduction import RESULTS, page, records
 
 from graphfilter.systems import get_system
-from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.accuracy_table import CHOSEN, CODE
-from graphfilter_research.paper.collect import read_json_lines, read_target_records
+from graphfilter_research.paper.collect import read_json_lines
 from graphfilter_research.paper.published import LOW, MIDDLE_AND_HIGH, SAME_ROW, Accuracy
 from graphfilter_research.paper.reproduction_page import (
     first_comparisons,
@@ -32,7 +31,6 @@ from graphfilter_research.paper.tables import (
     compare_runs,
 )
 
-RESULTS = Path(__file__).resolve().parents[3] / "results"
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}
 
 
@@ -129,19 +127,8 @@ def test_page_of_quick_runs_alone_warns_instead_of_counting(tmp_path: Path) -> N
     assert "--quick" in found
 
 
-ROOT = Path(__file__).resolve().parents[3]
 SHARES = [f"{share / 10:g}" for share in range(10)]
 WEB = ("wisconsin", "cornell_geomgcn", "texas")
-
-
-@cache
-def page() -> str:
-    return " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
-
-
-@cache
-def records(name: str) -> list[Record]:
-    return read_target_records(RESULTS, name)
 
 
 def mean(name: str, dataset: str, model: str) -> float:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.research.paper.reproduction import RESULTS, page, records, says
 
 from graphfilter.metrics import corrected_t_test
 from graphfilter.util.records import convert
-from graphfilter_research.bench.record import Record, read_records
+from graphfilter_research.bench.record import read_records
 from graphfilter_research.paper import appendix_search, last_epoch, settings
 from graphfilter_research.paper.accuracy_table import CHOSEN
-from graphfilter_research.paper.collect import read_json_lines, read_target_records
+from graphfilter_research.paper.collect import read_json_lines
 from graphfilter_research.paper.published import (
     DATASET_TITLES,
     LITERATURE_2,
@@ -26,23 +26,6 @@ from graphfilter_research.paper.published import (
     TABLE_4,
 )
 from graphfilter_research.paper.tables import compare_chosen, compare_runs, select
-
-ROOT = Path(__file__).resolve().parents[3]
-RESULTS = ROOT / "results"
-
-
-@cache
-def page() -> str:
-    return " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
-
-
-def says(sentence: str) -> bool:
-    return " ".join(sentence.split()) in page()
-
-
-@cache
-def records(*names: str) -> list[Record]:
-    return [record for name in names for record in read_target_records(RESULTS, name)]
 
 
 def mean(name: str, dataset: str, model: str, **protocol: str) -> float:

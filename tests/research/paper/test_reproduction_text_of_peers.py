@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
+from tests.research.paper.reproduction import RESULTS, ROOT, records, says
 
-from graphfilter_research.bench.record import Record, read_records
+from graphfilter_research.bench.record import read_records
 from graphfilter_research.paper import answers, settings
-from graphfilter_research.paper.collect import Options, read_target_records
+from graphfilter_research.paper.collect import Options
 from graphfilter_research.paper.published import (
     LITERATURE_2,
     LITERATURE_3,
@@ -21,23 +19,7 @@ from graphfilter_research.paper.published import (
 )
 from graphfilter_research.paper.tables import FIXED, ComparedAccuracy, compare_runs
 
-ROOT = Path(__file__).resolve().parents[3]
-RESULTS = ROOT / "results"
 TEXAS, CORNELL = "texas", "cornell_geomgcn"
-
-
-@cache
-def page() -> str:
-    return " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
-
-
-def says(sentence: str) -> bool:
-    return " ".join(sentence.split()) in page()
-
-
-@cache
-def records(name: str) -> list[Record]:
-    return read_target_records(RESULTS, name)
 
 
 def on_their_splits(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.research.paper.reproduction import RESULTS
 from tools.write_results import pack, replaced
 
 from graphfilter.cli import main
@@ -48,8 +49,6 @@ from graphfilter_research.paper.reproduction_page import render_reproduction
 from graphfilter_research.paper.table4 import stacking_system
 from graphfilter_research.paper.tables import compare_accuracy, compare_chosen, select
 from graphfilter_research.paper.targets import TARGETS
-
-RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
 @pytest.mark.parametrize(
