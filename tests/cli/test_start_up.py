@@ -204,8 +204,8 @@ def test_memory_that_is_spent_is_said_without_any(monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise MemoryError
 
+    monkeypatch.setattr("graphfilter.cli.app.run_command", fail)
     monkeypatch.setattr("graphfilter.cli.screen.complain", fail)
-    monkeypatch.setattr(cli, "_run", fail)
     with pytest.raises(SystemExit, match="1"):
         cli.main()
     line = capfd.readouterr().err

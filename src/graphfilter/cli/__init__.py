@@ -6,6 +6,7 @@ is imported when it runs: ``--help`` waits for neither torch nor a dataset.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import NoReturn
@@ -50,7 +51,9 @@ def main() -> NoReturn:
     except OSError as error:
         tell(getattr(error, "__notes__", ()))
         where = f"{error.filename}: " if error.filename else ""
-        complain(f"{where}{error.strerror or error}.{_remedy(error)}")
+        too_many = error.errno in (errno.EMFILE, errno.ENFILE)
+        remedy = " Raise the limit of open files (ulimit -n)." if too_many else ""
+        complain(f"{where}{error.strerror or error}.{remedy}")
     sys.exit(code)
 
 
@@ -64,14 +67,6 @@ def _end_without_memory(error: BaseException) -> int:
     except MemoryError:
         os.write(2, f"error: {NO_MEMORY}\n".encode())
     return 1
-
-
-def _remedy(error: OSError) -> str:
-    import errno
-
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        return " Raise the limit of open files (ulimit -n)."
-    return ""
 
 
 def says_no_memory(error: Exception) -> bool:

@@ -74,10 +74,10 @@ class _LaidOut:
 
     def get_help_option(self, ctx: Any) -> Any:
         above: Any = super()
-        found = above.get_help_option(ctx)
-        if found is not None:
-            found.metavar = ""
-        return found
+        option = above.get_help_option(ctx)
+        if option is not None:
+            option.metavar = ""
+        return option
 
 
 class Command(_LaidOut, typer.core.TyperCommand):
@@ -199,8 +199,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(show: bool) -> None:
+    if show:
         typer.echo(f"graphfilter {__version__}")
         raise typer.Exit
 
@@ -225,8 +225,8 @@ def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
     for option in command.params:
         needs_value = not getattr(option, "is_flag", True)
         # The name of an argument is no word of a command line.
-        own = [name for name in (*option.opts, *option.secondary_opts) if name[:1] == "-"]
-        names |= dict.fromkeys(own, needs_value)
+        flags = [name for name in (*option.opts, *option.secondary_opts) if name[:1] == "-"]
+        names |= dict.fromkeys(flags, needs_value)
     pairs = pairwise(words)
     return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
 

@@ -84,34 +84,34 @@ class Explain(GraphOptions):
             say(f"Written to {self.json}.")
 
 
-def _show(found: "Explanation") -> None:
-    say(f"Vertex {found.vertex}: {found.sentence}")
-    largest = max((abs(value) for _, value in found.parts), default=0.0)
-    rows = [[name, signed(value, largest)] for name, value in found.parts]
-    together = f"{found.predicted} against {found.against}" if found.against else found.predicted
-    rows.append([f"together: {together}", signed(found.score, largest)])
-    title = found.predicted
-    if found.probability is not None:
-        title += f" with probability {found.probability:.1%}"
-    show_table(["what adds to the score", found.unit], rows, title=title)
-    if found.contributors:
-        labels = ["label"] if any(s.label for s in found.contributors) else []
+def _show(explanation: "Explanation") -> None:
+    say(f"Vertex {explanation.vertex}: {explanation.sentence}")
+    largest = max((abs(value) for _, value in explanation.parts), default=0.0)
+    rows = [[name, signed(value, largest)] for name, value in explanation.parts]
+    title = explanation.predicted
+    beside = f" against {explanation.against}" if explanation.against else ""
+    rows.append([f"together: {title}{beside}", signed(explanation.score, largest)])
+    if explanation.probability is not None:
+        title += f" with probability {explanation.probability:.1%}"
+    show_table(["what adds to the score", explanation.unit], rows, title=title)
+    if explanation.contributors:
+        labels = ["label"] if any(s.label for s in explanation.contributors) else []
         contributors = [
             [s.vertex, s.steps, *(s.label or "–" for _ in labels), signed(s.contribution, largest)]
-            for s in found.contributors
+            for s in explanation.contributors
         ]
-        heads = ["vertices that add most", "steps away", *labels, found.unit]
+        heads = ["vertices that add most", "steps away", *labels, explanation.unit]
         show_table(heads, contributors, text_columns=2 + len(labels))
-    if found.features:
+    if explanation.features:
         features = [
             [f.name, f"{f.value:g}", signed(f.own, largest), signed(f.others, largest)]
-            for f in found.features
+            for f in explanation.features
         ]
         heads = ["features that add most", "value", "its own", "of others"]
         show_table(heads, features)
-    if found.exact_share < 1:
+    if explanation.exact_share < 1:
         say(
             f"Single vertices and features are those of the members that are linear filters, "
-            f"{found.exact_share:.0%} of the whole by weight; the others are divided by "
+            f"{explanation.exact_share:.0%} of the whole by weight; the others are divided by "
             "distance only."
         )

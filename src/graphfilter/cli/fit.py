@@ -145,9 +145,9 @@ class Fit(TrainingOptions, TargetOptions):
                 f"{earlier.name}: the run was fitted on {what}; start from it on a graph of "
                 "the same source, or fit without --start-from."
             )
-        asked = self.columns()
+        columns = self.columns()
         for name in _SETTLED:
-            value = getattr(asked, name)
+            value = getattr(columns, name)
             if value and value != getattr(about.columns, name, None):
                 raise ConfigError(
                     f"{word_of(name)} must be as in the run to start from, whose columns are used. "
@@ -237,7 +237,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     from graphfilter.training import REGRESSION
     from graphfilter.util.words import count
 
-    fit, metrics, found = summary.fit, summary.metrics, summary.conclusion.comparison
+    fit, metrics, comparison = summary.fit, summary.metrics, summary.conclusion.comparison
     there = [key for scores in fit.scores.values() for key in scores]
     shown = {key: metric for key, metric in fit.task.metrics.items() if key in there}
     rows = [
@@ -268,7 +268,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     if n_unknown := int((~fit.plan.known).sum()):
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
-        say(describe_spread(fit.repeats, fit.task.metrics, found.yardstick.key)["sentence"])
+        say(describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)["sentence"])
     if (decision := metrics.get("decision")) and decision["metric"] != "default":
         # What the chosen threshold gives, of the last part there is.
         part, scores = list(decision["scores"].items())[-1]

@@ -106,16 +106,16 @@ def _show(d: "Diagnosis", graph: "Graph") -> None:
             return "exact"
         return f"{low:.2f} to {high:.2f}" if isfinite(low) else "unknown"
 
-    found = d.label_frequency
+    frequency = d.label_frequency
     rows = [
         [
-            str(name), f"{n:,}", _frequency(found.value[i]),
-            interval(found.low[i], found.high[i]), d.ranges[i],
+            str(name), f"{n:,}", _frequency(frequency.value[i]),
+            interval(frequency.low[i], frequency.high[i]), d.ranges[i],
         ]
         for i, (name, n) in enumerate(d.class_counts.items())
     ]  # fmt: skip
-    overall = interval(found.mean_low, found.mean_high)
-    rows.append(["all classes", f"{d.n_labelled:,}", _frequency(found.mean), overall, d.range])
+    overall = interval(frequency.mean_low, frequency.mean_high)
+    rows.append(["all classes", f"{d.n_labelled:,}", _frequency(frequency.mean), overall, d.range])
     heading = "label frequency" if d.steps == 1 else "frequency at two steps"
     heads = ["class", "labelled", heading, "95 % interval", "range"]
     show_table(heads, rows, title=f"{graph.name}: {_sizes(graph)}")

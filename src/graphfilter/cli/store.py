@@ -109,10 +109,10 @@ def _find_raw(folder: Path) -> Callable[..., Any]:
     from graphfilter.data.datasets import collections
 
     finders = (getattr(each, "find_raw", None) for each in collections())
-    found = next(filter(None, (find(folder) for find in finders if find)), None)
-    if found is None:
+    build = next(filter(None, (find(folder) for find in finders if find)), None)
+    if build is None:
         raise ConfigError(
             f"{folder}: must be a table of edges, or the folder of an OGB dataset with its raw "
             "files; it is another folder."
         )
-    return found
+    return build

@@ -55,10 +55,12 @@ class Suggest(GraphOptions):
         estimator, about, encoder = load_run(self.run, model_of(self.model))
         graph = self.read_as(about, encoder)
         with waiting("looking for the next labels", quiet=self.quiet):
-            found = suggest_run(self.run, estimator, about, graph, self.n)
+            suggestions = suggest_run(self.run, estimator, about, graph, self.n)
         names = graph.vertex_names
-        ids = [str(one.vertex if names is None else names[one.vertex]) for one in found]
-        rows = [[id, f"{one.score:.2f}", one.reason] for id, one in zip(ids, found, strict=True)]
+        ids = [str(one.vertex if names is None else names[one.vertex]) for one in suggestions]
+        rows = [
+            [id, f"{one.score:.2f}", one.reason] for id, one in zip(ids, suggestions, strict=True)
+        ]
         show_table(["vertex", "score", "reason"], rows, title="Label next", text_columns=3)
         if self.csv is not None:
             with (

@@ -270,12 +270,12 @@ def _successes(n_trials: int, p: float, rng: np.random.Generator) -> NDArray[np.
     if p <= 0:
         return np.empty(0, dtype=np.int64)
     n_likely = int(n_trials * p + 5 * math.sqrt(n_trials * p)) + 10
-    found, last = [], -1
+    chunks, last = [], -1
     while last < n_trials:
         gaps = np.minimum(rng.geometric(p, n_likely), n_trials + 1)
-        found.append(last + np.cumsum(gaps))
-        last = int(found[-1][-1])
-    positions = np.concatenate(found)
+        chunks.append(last + np.cumsum(gaps))
+        last = int(chunks[-1][-1])
+    positions = np.concatenate(chunks)
     return positions[positions < n_trials]
 
 

@@ -182,9 +182,9 @@ def say_cleaned(
         None where edges have no weights.
     """
     n_reciprocal = 2 * n_one_way - n_both
-    own = merge in (None, "larger")
+    by_direction = merge in (None, "larger")
     # A symmetric matrix lists every edge twice by convention: that is no repeat worth a note.
-    symmetric = n_reciprocal == n_one_way and (own or not n_unequal)
+    symmetric = n_reciprocal == n_one_way and (by_direction or not n_unequal)
     n_repeats = n_kept - n_one_way + (0 if directed or symmetric else n_reciprocal // 2)
     how = "" if merge is None else f": {MERGES[merge]}"
     isolated = count(n_isolated, "isolated vertex", "isolated vertices")
@@ -193,7 +193,7 @@ def say_cleaned(
         f"{count(n_loops, 'self loop')} dropped.": n_loops,
         f"{count(n_zero, 'edge')} of weight 0 dropped.": n_zero,
         f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
-        f"{unequal}: the larger was kept.": n_unequal if own else 0,
+        f"{unequal}: the larger was kept.": n_unequal if by_direction else 0,
         f"{isolated} kept.": n_isolated,
     }
     return [note for note, n in counts.items() if n]
@@ -258,9 +258,9 @@ class EdgeKinds:
         keys = entry_keys(links.indptr, links.indices, n)
         values = np.zeros((len(names), len(keys)), dtype=np.float32)
         for code, row in enumerate(values):
-            own = codes == code
+            rows = codes == code
             part = build_links(
-                pairs[own], None if weights is None else weights[own], n, merge=merge
+                pairs[rows], None if weights is None else weights[rows], n, merge=merge
             )
             places = np.searchsorted(keys, entry_keys(part.indptr, part.indices, n))
             row[places] = 1 if part.weights is None else part.weights
@@ -294,7 +294,7 @@ def _encode(kinds: Any, n_edges: int) -> tuple[tuple[str, ...], NDArray[np.int64
             f"edges must have at most {MOST_KINDS} types; got {count(len(names), 'type')}, such as "
             f"{', '.join(map(repr, names[:3]))}. Name another column, or merge rare types."
         )
-    number = {value: names.index(own) for value, own in distinct.items()}
+    number = {value: names.index(word) for value, word in distinct.items()}
     return names, np.fromiter((number[value] for value in values), np.int64, len(values))
 
 
@@ -345,8 +345,8 @@ class EdgeHistory:
         if are_dates:
             whole = values.astype("datetime64[us]")
             values = np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
-        own = None if kinds is None else np.asarray(kinds, dtype=object)
-        return cls(pairs, weights, own, values.astype(np.float64), are_dates, merge)
+        types = None if kinds is None else np.asarray(kinds, dtype=object)
+        return cls(pairs, weights, types, values.astype(np.float64), are_dates, merge)
 
     def until(self, moment: Any) -> EdgeHistory:
         """Return the history with a moment that training knows the rows before."""
@@ -382,8 +382,8 @@ class EdgeHistory:
         kinds = None
         if past.kinds is not None:
             kinds = EdgeKinds.from_edges(past.kinds, past.pairs, past.weights, links, self.merge)
-        known = {name: value for name, value in links._asdict().items() if name != "notes"}
-        return {**known, "kinds": kinds, "history": None}
+        attributes = {name: value for name, value in links._asdict().items() if name != "notes"}
+        return {**attributes, "kinds": kinds, "history": None}
 
     def rows(self, pairs: NDArray[Any], some: NDArray[np.bool_]) -> EdgeHistory:
         """Return some of the rows, with these numbers for the vertices."""

@@ -155,8 +155,10 @@ def join_tables(
     )  # fmt: skip
     if edges is None:
         # What is said of a table that nobody gave.
-        own = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
-        parts = replace(parts, notes=(*own, "no table of edges: new vertices have no neighbours."))
+        notes = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
+        parts = replace(
+            parts, notes=(*notes, "no table of edges: new vertices have no neighbours.")
+        )
     place = {name: i for i, name in enumerate(ids)}
     own = [str(name) for name in parts.vertex_names]
     new = [name for name in own if name not in place]
@@ -263,7 +265,7 @@ def grow(
         )
     places = np.searchsorted(every, old), np.searchsorted(every, new)
 
-    def together(first: Array | None, second: Array | None) -> NDArray[np.float32]:
+    def combine(first: Array | None, second: Array | None) -> NDArray[np.float32]:
         spread = np.zeros((2, len(every)))
         for row, place, values in zip(spread, places, (first, second), strict=True):
             row[place] = 1.0 if values is None else values
@@ -279,7 +281,7 @@ def grow(
         )
         nothing = np.zeros(len(new))
         each = zip(known, graph.kinds.values, strict=True)
-        joined = EdgeKinds(known, np.stack([together(x, own.get(k, nothing)) for k, x in each]))
+        joined = EdgeKinds(known, np.stack([combine(x, own.get(k, nothing)) for k, x in each]))
     names = graph.vertex_names
     return replace(
         graph,
@@ -287,8 +289,8 @@ def grow(
             index_type(len(every))
         ),
         indices=(every % (n + m)).astype(index_type(n + m)),
-        weights=together(graph.weights, added.weights) if weighted else None,
-        arcs=None if graph.arcs is None else together(graph.arcs, added.arcs),
+        weights=combine(graph.weights, added.weights) if weighted else None,
+        arcs=None if graph.arcs is None else combine(graph.arcs, added.arcs),
         kinds=joined,
         features=_stacked(graph.features, features),
         labels=None if graph.labels is None else np.append(graph.labels, np.full(m, -1)),

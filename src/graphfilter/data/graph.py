@@ -655,8 +655,8 @@ def _stays_near(graph: Graph, start: int, n_steps: int) -> bool:
     last = np.array([start])
     for _ in range(n_steps):
         ends = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in last.tolist()]
-        found = np.unique(np.concatenate(ends)) if ends else last[:0]
-        last = found[~reached[found]]
+        neighbours = np.unique(np.concatenate(ends)) if ends else last[:0]
+        last = neighbours[~reached[neighbours]]
         reached[last] = True
         n_reached += len(last)
         if not len(last) or n_reached >= FAR * graph.n_vertices:

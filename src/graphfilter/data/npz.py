@@ -271,15 +271,15 @@ def _splits(arrays: dict[str, NDArray[Any]], n: int) -> list[Split]:
         ([f"{part}_masks" for part in PARTS], None),
         *(([f"{rule}_{part}" for part in PARTS], rule) for rule in SINGLE_RULES),
     ):
-        found = [arrays[key] for key in keys if key in arrays]
-        if not found:
+        masks = [arrays[key] for key in keys if key in arrays]
+        if not masks:
             continue
-        if len(found) < len(keys):
+        if len(masks) < len(keys):
             raise GraphError(f"a split must have {', '.join(keys)}; one is missing.")
         if rule is None:
-            splits += splits_from_masks(found, n, _strings(arrays, "split_rules"))
+            splits += splits_from_masks(masks, n, _strings(arrays, "split_rules"))
         else:
-            splits += splits_from_masks([mask[None] for mask in found], n, [rule])
+            splits += splits_from_masks([mask[None] for mask in masks], n, [rule])
     return splits
 
 

@@ -160,10 +160,10 @@ def store_of(graph: Graph) -> Path | None:
     except DataFileError:
         return None  # It was changed since the graph was opened.
     for role in STRUCTURE:
-        stored, own = arrays.get(role), getattr(graph, role)
-        if stored is None and own is None:
+        stored, array = arrays.get(role), getattr(graph, role)
+        if stored is None and array is None:
             continue
-        if stored is None or file_of(own) != file.with_name(stored.file):
+        if stored is None or file_of(array) != file.with_name(stored.file):
             return None
     return file.parent
 
@@ -572,7 +572,7 @@ def _not_replaced(folder: Path) -> Generator[None]:
 
 
 def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...]:
-    found, at = [], [0, 0, 0]
+    splits, at = [], [0, 0, 0]
     for rule, sizes in zip(header.split_rules, header.split_sizes, strict=True):
         parts = [
             np.array(arrays[f"split_{part}"][a : a + size])
@@ -580,9 +580,9 @@ def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...
         ]
         split = Split(*parts, rule=rule)
         split.check(header.n_vertices)
-        found.append(split)
+        splits.append(split)
         at = [a + size for a, size in zip(at, sizes, strict=True)]
-    return tuple(found)
+    return tuple(splits)
 
 
 def write_store(
@@ -626,8 +626,8 @@ def write_store(
         }
         if splits:
             for part in PARTS:
-                together = np.concatenate([getattr(split, part) for split in splits])
-                roles[f"split_{part}"] = together
+                vertices = np.concatenate([getattr(split, part) for split in splits])
+                roles[f"split_{part}"] = vertices
         if x is not None and not isinstance(x, np.ndarray):
             parts = {"indptr": x.indptr, "indices": x.indices, "values": x.data}
             roles |= {f"features_{part}": array for part, array in parts.items()}

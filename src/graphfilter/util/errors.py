@@ -119,8 +119,8 @@ def check_bytes(name: str, text: str) -> int:
     >>> check_bytes("memory", "4GB") == 4 << 30, check_bytes("memory", "512 MiB") == 512 << 20
     (True, True)
     """
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
-    n_bytes = 0 if found is None else int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
+    n_bytes = 0 if match is None else int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
     if not n_bytes:
         raise ConfigError(f"{name} must be an amount like 4GB or 512MB; got {text[:40]!r}.")
     return n_bytes

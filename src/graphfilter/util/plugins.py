@@ -63,9 +63,9 @@ def moved(place: str, name: str, group: str) -> Any:
     """
     if not name.startswith("_"):
         for point in plug_ins(group).values():
-            found = getattr(import_module(point.module), name, None)
-            if found is not None:
+            value = getattr(import_module(point.module), name, None)
+            if value is not None:
                 text = f"{place}.{name} is {point.module}.{name} now; the old name goes with 0.4."
                 warnings.warn(text, DeprecationWarning, stacklevel=3)
-                return found
+                return value
     raise AttributeError(f"module {place!r} has no attribute {name!r}")

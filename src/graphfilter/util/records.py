@@ -159,14 +159,14 @@ def write_tensors(path: AnyPath, tensors: Mapping[str, Tensor], metadata: Mappin
     """
     from safetensors.torch import save
 
-    own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    checksum = _checksum(own, metadata)
+    on_cpu = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    checksum = _checksum(on_cpu, metadata)
     # One entry only: safetensors writes several in an order that changes from run to run.
     text = json.dumps({**metadata, CHECKSUM: checksum})
     with atomic_file(path) as temporary:
         # Not save_file, which puts a file of its own, private to the user, in place of the locked
         # one.
-        temporary.write_bytes(save(own, metadata={_OURS: text}))
+        temporary.write_bytes(save(on_cpu, metadata={_OURS: text}))
     return checksum
 
 
