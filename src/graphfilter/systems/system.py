@@ -19,8 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.data.graph import Graph
-from graphfilter.data.structure import is_wide
+from graphfilter.data.graph import Graph, is_wide
 from graphfilter.filters import Config
 from graphfilter.filters.base import described_fields
 from graphfilter.models import ForestConfig, MixedConfig, ModelConfig, Network, NormedConfig
