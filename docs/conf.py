@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 # What the gallery computes should not depend on how many cores the machine has.
 os.environ.setdefault("GRAPHFILTER_THREADS", "1")
 
-from graphfilter.version import __version__
+from graphfilter.version import __version__  # noqa: E402
 
 project = "graphfilter"
 version = release = __version__

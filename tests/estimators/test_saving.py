@@ -19,7 +19,8 @@ from graphfilter.data import make_karate
 from graphfilter.filters import PowerFilterConfig
 from graphfilter.filters.base import _config_of, read_config
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.systems import SYSTEMS, committees
+from graphfilter.systems import SYSTEMS
+from graphfilter.systems.registry import SMOOTH
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.records import (
     read_checked_json,
@@ -129,7 +130,7 @@ def test_committee_loads_where_others_sit_in_it_today(
     graph = make_karate()
     expected = committee.predict_proba(graph.features, graph=graph)
     name = committee.build_system().name
-    today = replace(SYSTEMS[name.partition("@")[0]], members=(committees.SMOOTH,))
+    today = replace(SYSTEMS[name.partition("@")[0]], members=(SMOOTH,))
     monkeypatch.setattr(GraphClassifier, "build_system", lambda self: today)
     loaded = GraphClassifier.load(tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(graph.features, graph=graph), expected)

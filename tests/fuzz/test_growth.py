@@ -51,5 +51,5 @@ def usage() -> tuple[float, int, int]:
     """Return the memory of this process in MB, and its open files and threads."""
     proc = Path("/proc/self")
     pages = int((proc / "statm").read_text().split()[1])
-    counts = (len(list((proc / name).iterdir())) for name in ("fd", "task"))
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, *counts
+    files, threads = (len(list((proc / name).iterdir())) for name in ("fd", "task"))
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, files, threads

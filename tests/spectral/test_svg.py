@@ -55,7 +55,7 @@ def test_filter_shows_its_response_over_its_interval(
     monkeypatch.setattr(pictures, "card", lambda title, rows, figure: shown.append(figure))
     made._repr_html_()
     (line,) = shown[0].axes[0].lines
-    x, y = np.asarray(line.get_xdata()), line.get_ydata()
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
     assert (x[0], x[-1]) == made.interval
     np.testing.assert_allclose(y, made.response(x))
 

@@ -149,7 +149,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 for tree in grown:
                     tree["value"] *= scale[column]
                 trees += grown
-                outputs += [column] * len(grown)
+                outputs += [int(column)] * len(grown)
         if not trees:  # Nothing to be told apart: one leaf that adds nothing.
             trees, outputs = [{name: np.array([end]) for name, end in _LEAF.items()}], [0]
         value = np.concatenate([tree.pop("value") for tree in trees])
