@@ -13,7 +13,7 @@ Folds: vertices divided so that each is held once from what is fitted to the oth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -117,7 +117,8 @@ class Split:
     val: Index
     test: Index
     rule: str
-    is_random: bool
+    # Not of ``__init__``, so that ``dataclasses.replace`` leaves it out.
+    is_random: bool = field(init=False)
 
     def __init__(
         self, train: ArrayLike, val: ArrayLike, test: ArrayLike, *, rule: str = "given"
