@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphfilter.data import build_store
+from graphfilter import build_store
 from graphfilter.util.errors import check_bytes
 from harness import Record, apart, main, markdown, option_parser, stage, three_digits
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         SystemClassifier,
         SystemRegressor,
     )
+    from graphfilter.large.build import build_store
     from graphfilter.splits import Split
     from graphfilter.util.errors import GraphFilterError
 
@@ -60,6 +61,7 @@ _ROOMS = {
     "Split": "splits",
     "SystemClassifier": "estimators",
     "SystemRegressor": "estimators",
+    "build_store": "large.build",
     "data": "data",
     "filters": "filters",
     "load_dataset": "data.datasets",
@@ -87,6 +89,7 @@ __all__ = [
     "SystemClassifier",
     "SystemRegressor",
     "__version__",
+    "build_store",
     "data",
     "filters",
     "load_dataset",

@@ -13,11 +13,12 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from graphfilter.data import Columns, build_store, open_store, read_npz, read_tables, write_npz
+from graphfilter import build_store
+from graphfilter.data import Columns, open_store, read_npz, read_tables, write_npz
 from graphfilter.data.attributes import as_pairs, check_weights
 from graphfilter.data.edges import MOST_KINDS, EdgeKinds, build_links, index_type
 from graphfilter.data.graph import Graph
-from graphfilter.models.places import link_features
+from graphfilter.models.views import link_features
 from graphfilter.util.errors import ConfigError, GraphError
 
 # Tests hand in what users do.

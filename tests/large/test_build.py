@@ -14,7 +14,8 @@ from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
 import graphfilter as gf
-from graphfilter.data import Columns, TableEncoder, TextOptions, build_store
+from graphfilter import build_store
+from graphfilter.data import Columns, TableEncoder, TextOptions
 from graphfilter.data.store import HEADER_FILE
 from graphfilter.large import build, ids as engine
 from graphfilter.large.build import estimate_build, open_tables
@@ -269,7 +270,7 @@ def test_build_of_changed_files_starts_anew(tables: tuple[Path, Path], tmp_path,
 # Runs in a process of its own: a limit on the size of its files is a disk that fills up.
 FULL_DISK = """
 import resource, signal, sys
-from graphfilter.data import build_store
+from graphfilter import build_store
 import duckdb, pyarrow.parquet
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), resource.RLIM_INFINITY))
@@ -303,7 +304,7 @@ def test_full_disk_leaves_nothing_taken_for_whole_and_resumes(tmp_path):
 PEAK = r"""
 import re, sys
 from pathlib import Path
-from graphfilter.data import build_store
+from graphfilter import build_store
 import duckdb, pyarrow.parquet, scipy.sparse
 def peak():
     return int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1])

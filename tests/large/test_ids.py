@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
 import graphfilter as gf
-from graphfilter.data import build_store
+from graphfilter import build_store
 from graphfilter.data.store import map_names, write_text
 from graphfilter.large import edges as ends, ids
 from graphfilter.large.ids import IdIndex

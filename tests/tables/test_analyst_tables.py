@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
 
-from graphfilter.data import Columns, build_store, open_store, read_tables
+from graphfilter import build_store
+from graphfilter.data import Columns, open_store, read_tables
 from graphfilter.data.graph import Graph
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import DataFileError

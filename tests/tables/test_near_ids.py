@@ -75,13 +75,13 @@ def test_clean_ids_join_what_two_tables_write_differently(tmp_path: Path) -> Non
     assert list(graph.vertex_names or ()) == ["a", "b", "c"]
     assert graph.n_edges == 2
     pytest.importorskip("duckdb")
-    gf.data.build_store(*tables, tmp_path / "store", columns=clean)
+    gf.build_store(*tables, tmp_path / "store", columns=clean)
     stored = gf.open_store(tmp_path / "store")
     assert stored.checksum() == graph.checksum()
     # Without a table of vertices, ends that look alike are one.
-    gf.data.build_store(tables[0], None, tmp_path / "ends", columns=clean)
+    gf.build_store(tables[0], None, tmp_path / "ends", columns=clean)
     assert gf.open_store(tmp_path / "ends").vertex_names == ("a", "b", "c")
-    gf.data.build_store(tables[0], None, tmp_path / "apart")
+    gf.build_store(tables[0], None, tmp_path / "apart")
     apart = gf.open_store(tmp_path / "apart")
     assert apart.n_vertices == 3
 

@@ -4,7 +4,7 @@ Edges, features and labels are validated once. Graphs come from tables, scipy, n
 Geometric, files of many formats, folders that are mapped into memory, and datasets by name.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphfilter.data.datasets import (
     dataset_names,
@@ -31,14 +31,10 @@ from graphfilter.tables.roles import Columns
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.plugins import DATASETS as PLUG_INS, moved
 
-if TYPE_CHECKING:
-    from graphfilter.large.build import build_store
-
 __all__ = [
     "Columns",
     "TableEncoder",
     "TextOptions",
-    "build_store",
     "dataset_names",
     "describe",
     "load_dataset",
@@ -61,9 +57,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``build_store`` when it is used; ``readers`` of 0.2 go with 0.4."""
-    if name == "build_store":
-        from graphfilter.large.build import build_store
-
-        return build_store
-    return moved(__name__, name, PLUG_INS)
+    """Return what 0.2 had here: ``build_store`` and readers. They go with 0.4."""
+    return moved(__name__, name, PLUG_INS, {"build_store": "graphfilter"})

@@ -16,8 +16,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.tables.build import Elsewhere, read_parts
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.formats import open_pair
-from graphfilter.tables.roles import Columns
+from graphfilter.tables.roles import Columns, open_pair
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
@@ -426,6 +425,8 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             raise GraphError(
                 f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
             )
+        from sklearn.metrics import r2_score
+
         assert target.values is not None
         known = target.codes >= 0
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 
 from graphfilter.estimators.members import FittedEstimator
 from graphfilter.filters import Filter
@@ -74,6 +73,8 @@ def fitted_card(estimator: FittedEstimator) -> str:
         rows.append(("members", ", ".join(used)))
     if not estimator.filters_:
         return card("Fitted", rows)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(4.4, 2.4), layout="constrained")
     plot_view(filter_view(estimator), figure.subplots())
     return card("Fitted", rows, figure, "Response of the learned filter over graph frequency.")

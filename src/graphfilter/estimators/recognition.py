@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.models.places import Known
-from graphfilter.models.scaling import FeatureScaler
+from graphfilter.models.views import FeatureScaler, Known
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count

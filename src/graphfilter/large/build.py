@@ -39,9 +39,9 @@ from graphfilter.large.vertices import (
 )
 from graphfilter.tables.build import telling
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.formats import check_not_same, open_table
+from graphfilter.tables.formats import open_table
 from graphfilter.tables.parquet_files import ParquetTable
-from graphfilter.tables.roles import Columns, choose_merge
+from graphfilter.tables.roles import Columns, check_not_same, choose_merge
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
@@ -202,7 +202,7 @@ def build_store(
     --------
     >>> import graphfilter as gf
     >>> columns = gf.data.Columns(label="kind")
-    >>> made = gf.data.build_store(  # doctest: +SKIP
+    >>> made = gf.build_store(  # doctest: +SKIP
     ...     "edges.csv", "vertices.csv", "kinds", columns=columns, memory=4 << 30
     ... )
     >>> graph = gf.open_store("kinds")  # doctest: +SKIP

@@ -27,8 +27,6 @@ from graphfilter.util.words import count, listed_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphfilter.tables.roles import Columns
-
 # Memory per byte of a workbook's unpacked XML, and per cell as a Python object.
 _BYTES_PER_BYTE = 4
 _BYTES_PER_CELL = 64
@@ -248,27 +246,3 @@ def open_table(table: Any, text: TextOptions | None = None, label: str = "table"
     if suffix is None:
         raise DataFileError(path, f"a table must be {', '.join(TABLES)}. Save it as one of them.")
     return TABLES[suffix](path, text or TextOptions())
-
-
-def open_pair(
-    edges: Any, vertices: Any, columns: Columns, text: TextOptions | None = None
-) -> tuple[TableSource, TableSource]:
-    """Open a table of edges and one of vertices, each a file or a frame."""
-    check_not_same(edges, vertices, columns)
-    return open_table(edges, text, "edges"), open_table(vertices, text, "vertices")
-
-
-def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
-    """Raise where one file is given for both tables, and not told what is an edge in it."""
-    if not all(isinstance(table, str | PathLike) for table in (edges, vertices)):
-        return
-    if (
-        not (columns.source and columns.target)
-        and Path(edges).resolve() == Path(vertices).resolve()
-    ):
-        # Guessed by position, the ends of an edge could be a vertex and its label.
-        raise DataFileError(
-            edges,
-            "must be a table of edges; it is the table of vertices. Give another file, or another "
-            "sheet (book.xlsx#sheet), or name its columns with `source` and `target`.",
-        )

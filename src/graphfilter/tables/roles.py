@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,11 @@ from graphfilter.tables.cells import (
 from graphfilter.tables.columns import READ_PER_WORD
 from graphfilter.tables.dates import find_spelling, is_date_type, known_words
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
+from graphfilter.tables.formats import open_table
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count, listed_names
 
@@ -553,3 +556,27 @@ def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
     if find_spelling(known_words(cells), day_first=table.decimal_hint == ",") is not None:
         return "" if roles.time else "edge_time"
     return "edge_kind" if len(cells.words) <= MOST_KINDS and not roles.kind else ""
+
+
+def open_pair(
+    edges: Any, vertices: Any, columns: Columns, text: TextOptions | None = None
+) -> tuple[TableSource, TableSource]:
+    """Open a table of edges and one of vertices, each a file or a frame."""
+    check_not_same(edges, vertices, columns)
+    return open_table(edges, text, "edges"), open_table(vertices, text, "vertices")
+
+
+def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
+    """Raise where one file is given for both tables, and not told what is an edge in it."""
+    if not all(isinstance(table, str | PathLike) for table in (edges, vertices)):
+        return
+    if (
+        not (columns.source and columns.target)
+        and Path(edges).resolve() == Path(vertices).resolve()
+    ):
+        # Guessed by position, the ends of an edge could be a vertex and its label.
+        raise DataFileError(
+            edges,
+            "must be a table of edges; it is the table of vertices. Give another file, or another "
+            "sheet (book.xlsx#sheet), or name its columns with `source` and `target`.",
+        )

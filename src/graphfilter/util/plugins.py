@@ -14,6 +14,7 @@ for. ``graphfilter_research``, which is installed beside this package, comes in 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -51,10 +52,11 @@ def why_broken(point: EntryPoint, error: Exception) -> str:
     )
 
 
-def moved(place: str, name: str, group: str) -> Any:
-    """Return a name of 0.2 that another package has now, with a warning.
+def moved(place: str, name: str, group: str, known: Mapping[str, str] | None = None) -> Any:
+    """Return a name of 0.2 that is elsewhere now, with a warning.
 
-    It is looked for in the modules that the entry points of ``group`` name.
+    It is looked for in the module that ``known`` names for it, else in those that the entry points
+    of ``group`` name.
 
     Raises
     ------
@@ -62,10 +64,15 @@ def moved(place: str, name: str, group: str) -> Any:
         No installed package has it.
     """
     if not name.startswith("_"):
-        for point in plug_ins(group).values():
-            value = getattr(import_module(point.module), name, None)
+        modules = (
+            [known[name]]
+            if known and name in known
+            else [point.module for point in plug_ins(group).values()]
+        )
+        for module in modules:
+            value = getattr(import_module(module), name, None)
             if value is not None:
-                text = f"{place}.{name} is {point.module}.{name} now; the old name goes with 0.4."
+                text = f"{place}.{name} is {module}.{name} now; the old name goes with 0.4."
                 warnings.warn(text, DeprecationWarning, stacklevel=3)
                 return value
     raise AttributeError(f"module {place!r} has no attribute {name!r}")
