@@ -31,7 +31,7 @@ from default_fit import ARXIV, FIRST_GOALS, fit_committee, read_graph, stratifie
 
 IMPORTED = time.perf_counter()
 
-from graphfilter.operators.kernels import choice
+from graphfilter.operators import kernels
 from graphfilter.systems import (
     committee,
     outcome as committee_outcome,
@@ -89,7 +89,7 @@ class Phases:
         self._began = time.perf_counter()
         member: Any = committee.Member
         training: Any = committee._Training  # pyright: ignore[reportPrivateUsage]
-        self._watch(choice, "_runs_a_kernel", lambda *_: "first kernel")
+        self._watch(kernels, "_runs_a_kernel", lambda *_: "first kernel")
         self._watch(member, "begin", lambda own: f"{own.system.name}: prepared")
         self._watch(member, "advance", lambda own, end, *_: f"{own.system.name}: to epoch {end}")
         self._watch(member, "join", lambda own, *_: f"{own.system.name}: other seeds")

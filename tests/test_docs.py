@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graphfilter.cli import main
 from graphfilter.systems import committee
+from graphfilter.systems.system import Committee
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md",)
@@ -31,10 +31,11 @@ def test_commands_and_code_of_the_pages_run_one_after_another(
     monkeypatch.chdir(tmp_path)
     # As many seeds as on a large graph, and few epochs in the code too.
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
+    members = Committee.members_for
     monkeypatch.setattr(
-        committee.Committee,
-        "_config",
-        lambda self, member, *_: replace(member.config, max_epochs=5),
+        Committee,
+        "members_for",
+        lambda *request: (member.limited(5) for member in members(*request)),
     )
     for page in PAGES:
         commands = [

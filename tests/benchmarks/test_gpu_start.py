@@ -25,7 +25,7 @@ def test_profile_lists_every_phase_with_the_moment_it_began(
     short = get_system("committee").with_(max_epochs=2)
     monkeypatch.setattr(default_fit, "get_system", lambda _: short)
     for owner, names in {
-        gpu_start.choice: ["_runs_a_kernel"],
+        gpu_start.kernels: ["_runs_a_kernel"],
         gpu_start.committee.Member: ["begin", "advance", "join"],
         gpu_start.committee._Training: ["advance", "judge", "end"],
         gpu_start.committee: ["weigh_parts"],

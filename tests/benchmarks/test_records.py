@@ -119,8 +119,8 @@ def test_compiled_passes_are_timed_and_left_as_they_were() -> None:
     before = dict(vars(turns.native_library()))
     with turns.compiled_seconds() as spent:
         turns.train_for(epoch.Case("karate", CPU), 2)
-    # Three walks, two heads, one gradient of the head and two losses an epoch, at least.
-    assert len(spent) >= 16
+    # Three walks and three products an epoch.
+    assert len(spent) >= 12
     assert all(seconds >= 0 for seconds in spent)
     assert vars(turns.native_library()) == before
 

@@ -27,12 +27,12 @@ def test_build_benchmark_shows_speed_memory_and_disk(monkeypatch: pytest.MonkeyP
 
 
 def test_dry_run_benchmark_compares_estimate_and_peak(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(dry_run.PLANS, "small", [(300, 900, 4, 2, ("sgf", "sgf 2"))])
-    monkeypatch.setattr(dry_run, "measure", lambda folder, system, n: 10**9)
+    monkeypatch.setitem(dry_run.PLANS, "small", [(300, 900, 4, 2, ("sgf", "sgf@hidden_size=16"))])
+    monkeypatch.setattr(dry_run, "measure", lambda folder, system: 10**9)
     record = json.loads(json.dumps(dry_run.run(argparse.Namespace(small=True), CPU)))
     one, two = record["fits"]
     assert one["estimated"] <= sum(one["parts"].values())
-    assert two["parts"]["hidden"] == one["parts"]["hidden"] // 2
+    assert two["parts"]["hidden"] < one["parts"]["hidden"]
     shown = dry_run.table(record)
     assert "sgf: 300 vertices" in shown
-    assert "sgf, one of 2 processes: 300 vertices" in shown
+    assert "sgf@hidden_size=16: 300 vertices" in shown

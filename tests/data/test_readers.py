@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -92,7 +93,9 @@ def test_npz_gives_back_what_was_written(tmp_path_factory, graph):
 
 def test_npz_of_datasets_names_single_splits_by_their_keys(tmp_path: Path) -> None:
     masks = dict(zip(("train", "val", "test"), np.eye(3, dtype=bool), strict=True))
-    keys = {f"{rule}_{part}": mask for rule in ("sgf", "public") for part, mask in masks.items()}
+    keys: dict[str, Any] = {
+        f"{rule}_{part}": mask for rule in ("sgf", "public") for part, mask in masks.items()
+    }
     np.savez(tmp_path / "old.npz", edges=np.array([[0, 1], [1, 2]]), **keys)
     splits = read_npz(tmp_path / "old.npz").splits
     assert [split.rule for split in splits] == ["public", "sgf"]

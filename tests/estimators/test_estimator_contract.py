@@ -119,7 +119,7 @@ def test_copies_of_a_fitted_estimator_answer_as_it_does(name: str, tmp_path: Pat
         np.testing.assert_allclose(*sets, rtol=1e-6)
         assert getattr(other, "weights_", None) == getattr(fitted, "weights_", None)
         for one, same in zip(other.filters_, fitted.filters_, strict=True):
-            points = np.linspace(*one.interval, 5)
+            points = np.linspace(one.interval[0], one.interval[1], 5)
             np.testing.assert_array_equal(one.response(points), same.response(points))
         assert len(other.predict(FEATURES[:50], graph=GRAPH.subgraph(np.arange(50)))) == 50
     for kind in {gf.SGFClassifier, gf.SGFRegressor} - {type(fitted)}:

@@ -22,8 +22,8 @@ def test_committee_of_trees_alone_is_reported(
 ) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     rng = np.random.default_rng(0)
-    features = rng.integers(2, size=(300, 2)).astype(np.float32)
-    labels = (features[:, 0] != features[:, 1]).astype(int)  # which no network learns in one epoch
+    features = rng.integers(6, size=(300, 1)).astype(np.float32)
+    labels = (features[:, 0] % 2).astype(int)  # which no network learns in one epoch
     graph = Graph.from_edges([], 300, features=features, labels=labels)
     plan = plan_fit(Source(graph), seed=0)
     classifier = GraphClassifier(max_epochs=1, random_state=0)
