@@ -18,7 +18,7 @@ from graphfilter.data import Columns, open_store, read_npz, read_tables, write_n
 from graphfilter.data.attributes import as_pairs, check_weights
 from graphfilter.data.edges import MOST_KINDS, EdgeKinds, build_links, index_type
 from graphfilter.data.graph import Graph
-from graphfilter.models.views import link_features
+from graphfilter.models.places import link_features
 from graphfilter.util.errors import ConfigError, GraphError
 
 # Tests hand in what users do.

@@ -19,7 +19,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import KNOWN_SHARES
 from graphfilter.estimators.recognition import NO_IDS, KnownVertices, hash_ids
-from graphfilter.models.views import FeatureScaler
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.systems import committee
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError, ModelFileError
 from graphfilter.util.records import (

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.models.views import VIEWS, Known, find_view, fix_view, link_features
+from graphfilter.models.places import Known, link_features
+from graphfilter.models.views import VIEWS, find_view, fix_view
 
 RECOGNISING = [name for name, view in VIEWS.items() if view.recognises]
 WEIGHTS = np.random.default_rng(1).uniform(0.5, 2, size=80)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 
 from graphfilter.data.graph import Graph
-from graphfilter.models.views import SCALINGS, FeatureScaler, deviation_of
+from graphfilter.models.scaling import SCALINGS, FeatureScaler, deviation_of
 from graphfilter.operators.sparse import DENSE_ABOVE, SparseFeatures, to_tensor
 from graphfilter.util.errors import ConfigError, GraphError
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from graphfilter import Graph
 from graphfilter.data import make_csbm
-from graphfilter.models.views import MOST_PLACES, find_positions, fix_positions, near_singular
+from graphfilter.models.places import MOST_PLACES, find_positions, fix_positions, near_singular
 
 
 def normalised(links: sp.csr_array) -> np.ndarray:

@@ -8,12 +8,10 @@ import scipy.sparse as sp
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
+from graphfilter.models.places import MOST_PLACES, Known, basis_of
 from graphfilter.models.views import (
-    MOST_PLACES,
     VIEWS,
-    Known,
     averages,
-    basis_of,
     beside,
     find_basis,
     find_view,

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_csbm
 from graphfilter.models import ToldConfig
-from graphfilter.models.views import Known
+from graphfilter.models.places import Known
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, System, get_system, predict_networks, train_system
 from graphfilter.systems.outcome import (

@@ -12,7 +12,7 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilterConfig
 from graphfilter.models import FilterNetworkConfig
-from graphfilter.models.views import FeatureScaler
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, get_system, prepared, train_system
 

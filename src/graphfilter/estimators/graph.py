@@ -157,7 +157,7 @@ class GraphClassifier(OfCommittee, VertexClassifier):
         Time limit in seconds: members that are not done by then predict with what they have
         learned. At least one is trained. Without it there is no limit.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
-        See :class:`~graphfilter.models.views.FeatureScaler`.
+        See :class:`~graphfilter.models.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
         Override the members' own: 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare. See :class:`~graphfilter.training.TrainConfig`.

@@ -18,7 +18,8 @@ from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.estimators.targets import Target
 from graphfilter.filters import Filter
 from graphfilter.models import Network
-from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.models.places import Known
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.splits import N_FOLDS, NO_FOLD, Split
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.models.places import Known
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count

@@ -24,7 +24,8 @@ from graphfilter.estimators.members import KNOWN_SHARES, FittedEstimator, Fitted
 from graphfilter.estimators.recognition import KnownVertices
 from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
-from graphfilter.models.views import SCALINGS, VIEWS, FeatureScaler
+from graphfilter.models.scaling import SCALINGS, FeatureScaler
+from graphfilter.models.views import VIEWS
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
 from graphfilter.splits import N_FOLDS, NO_FOLD

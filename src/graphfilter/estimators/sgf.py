@@ -156,7 +156,7 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         Dropout on the linear layers (the paper's text) or before every filter layer too (the
         authors' code).
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
-        See :class:`~graphfilter.models.views.FeatureScaler`.
+        See :class:`~graphfilter.models.scaling.FeatureScaler`.
     filter_learning_rate, learning_rate, filter_weight_decay, weight_decay : float
         For the filter's scalars and for the linear layers.
     max_epochs, patience, monitor

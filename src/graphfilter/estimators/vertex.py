@@ -42,7 +42,8 @@ from graphfilter.estimators.recognition import (
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.targets import Target
-from graphfilter.models.views import FeatureScaler, Known
+from graphfilter.models.places import Known
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.spectral.plot import plot_view
 from graphfilter.splits import NO_FOLD, Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system

@@ -37,7 +37,8 @@ from graphfilter.data.store import (
     write_array,
     writing_array,
 )
-from graphfilter.models.views import FeatureScaler, average_hops
+from graphfilter.models.scaling import FeatureScaler
+from graphfilter.models.views import average_hops
 from graphfilter.operators import Operator
 from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
 from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers

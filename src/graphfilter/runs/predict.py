@@ -18,7 +18,7 @@ from graphfilter.estimators.calibration import check_calibrated, check_coverage,
 from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.models.views import Known
+from graphfilter.models.places import Known
 from graphfilter.runs.calibration import (
     calibrated_columns,
     describe_size,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.filters import PageRankFilterConfig
 from graphfilter.models import Fitted, Network
-from graphfilter.models.views import Known
+from graphfilter.models.places import Known
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import NO_FOLD, Split, held_folds
 from graphfilter.systems.networks import Outcome, learned_targets, predict_networks, rows_of

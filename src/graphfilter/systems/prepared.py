@@ -17,13 +17,13 @@ from torch import Tensor
 from graphfilter.data.graph import Graph
 from graphfilter.large.hops import kept_hops, make_hops
 from graphfilter.models import HopNetworkConfig
+from graphfilter.models.places import Known
+from graphfilter.models.scaling import FeatureScaler
 from graphfilter.models.views import (
     AVERAGES,
     COMPRESSED_AVERAGES,
     MOST_AVERAGED,
-    FeatureScaler,
     Found,
-    Known,
     averages,
     find_view,
     fix_view,

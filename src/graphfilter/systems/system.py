@@ -24,13 +24,13 @@ from graphfilter.filters import Config
 from graphfilter.filters.base import described_fields
 from graphfilter.models import ForestConfig, MixedConfig, ModelConfig, Network, NormedConfig
 from graphfilter.models.base import GROWN, SPARSE_VALUE, Sizes
+from graphfilter.models.places import MOST_PLACES
 from graphfilter.models.views import (
     AVERAGES,
     COMPRESSED,
     COMPRESSED_AVERAGES,
     MOST_AVERAGED,
     MOST_HOPS,
-    MOST_PLACES,
     VIEWS,
 )
 from graphfilter.operators import OPERATORS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import write_npz
-from graphfilter.models.views import SCALINGS
+from graphfilter.models.scaling import SCALINGS
 from graphfilter.systems import System, get_system
 from graphfilter.util.errors import ConfigError, check_count, check_name
 from graphfilter.util.files import scratch_folder

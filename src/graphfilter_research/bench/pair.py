@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import combine, fitted_members
 from graphfilter.models import Network, SideBySide
-from graphfilter.models.views import Known
+from graphfilter.models.places import Known
 from graphfilter.splits import Split
 from graphfilter.systems import (
     Outcome,

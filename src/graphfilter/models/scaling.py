@@ -1,0 +1,129 @@
+"""Features on a common scale: fitted once, applied unchanged to new graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphfilter.tables.columns import Features
+from graphfilter.util.errors import GraphError, check_name
+from graphfilter.util.machine import blocks
+
+SCALINGS = ("auto", "none", "row", "standardise")
+_NUMBERS_AT_ONCE = 1 << 20
+# A table rather than a bag of words: this many columns, and this share of entries.
+FEW_COLUMNS = 64
+HARDLY_SPARSE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureScaler:
+    """Puts features on a common scale; fitted once, applied unchanged to new graphs.
+
+    ``scaling`` is one of
+
+    - ``'none'``: as given.
+    - ``'row'``: every row divided by the sum of its absolute values (the usual treatment of bags
+      of words).
+    - ``'standardise'``: every column to mean 0 and deviation 1; makes sparse features dense.
+    - ``'auto'``: dense features are standardised, and so are few columns that are stored as sparse
+      but hardly are; of other sparse ones, the columns that reach beyond [-1, 1] are divided by
+      their largest absolute value and the others stay as they are, so binary and tf-idf bags of
+      words are not touched.
+    """
+
+    scaling: str
+    shift: NDArray[np.float32] | None = None
+    scale: NDArray[np.float32] | None = None
+
+    @staticmethod
+    def check(scaling: str) -> str:
+        """Return the name of a scaling, or raise if it is unknown."""
+        return check_name("feature scaling", scaling, SCALINGS)
+
+    @classmethod
+    def fit(cls, features: Features, scaling: str = "auto") -> Self:
+        """Choose shifts and scales from these features."""
+        cls.check(scaling)
+        if scaling in ("none", "row"):
+            return cls(scaling)
+        if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):
+            largest = abs(features).max(axis=0).toarray().ravel()
+            return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
+        dense = _dense(features)
+        shift = dense.mean(axis=0, dtype=np.float64)
+        deviation = deviation_of(dense, shift)
+        # A column that varies by no more than rounding is constant: leave its scale alone.
+        smallest = np.finfo(np.float32).tiny
+        constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
+        scale = np.where(constant, 1.0, deviation)
+        return cls(scaling, shift.astype(np.float32), scale.astype(np.float32))
+
+    def transform(self, features: Features) -> Features:
+        """Return scaled features; the input is left as it is."""
+        expected = self.scale if self.scale is not None else self.shift
+        if expected is not None and features.shape[1] != len(expected):
+            raise GraphError(
+                f"features must have {len(expected)} columns, as when fitted; "
+                f"got {features.shape[1]}."
+            )
+        if self.scaling == "row":
+            # In float64, where neither a sum nor one over it leaves the range.
+            if sp.issparse(features):
+                scaled = features.copy()
+                sums = or_one(abs(features.astype(np.float64)).sum(axis=1))
+                scaled.data /= np.repeat(sums, np.diff(scaled.indptr))
+                return scaled
+            sums = or_one(np.abs(features).sum(axis=1, dtype=np.float64))
+            out = np.empty_like(features)
+            return np.divide(features, sums[:, None], out=out, casting="same_kind")
+        if self.shift is not None and self.scale is not None:
+            scaled = _dense(features) - self.shift
+            scaled /= self.scale
+            return scaled
+        if self.scale is not None:
+            if sp.issparse(features):
+                return sp.csr_array(features @ sp.diags_array(1 / self.scale))
+            return features / self.scale
+        return features
+
+    def to_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return the fitted numbers, to be saved with the model's."""
+        pairs = (("shift", self.shift), ("scale", self.scale))
+        return {name: value for name, value in pairs if value is not None}
+
+
+def _few_and_filled(features: sp.csr_array) -> bool:
+    cells = features.shape[0] * features.shape[1]
+    return features.shape[1] <= FEW_COLUMNS and features.nnz >= HARDLY_SPARSE * cells
+
+
+def or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what can be divided by: 1 in the place of 0."""
+    return np.where(sums == 0, 1.0, sums)
+
+
+def _dense(features: Features) -> NDArray[np.float32]:
+    return features.toarray() if sp.issparse(features) else features
+
+
+def deviation_of(
+    dense: NDArray[np.float32], mean: NDArray[np.float64], at_once: int = _NUMBERS_AT_ONCE
+) -> NDArray[np.float64]:
+    """Return ``dense.std(axis=0, dtype=np.float64)``, to the bit, in little memory.
+
+    numpy adds up rows one after the other where there are several columns, so a sum can be carried
+    from block to block as their first row.
+    """
+    if dense.shape[1] < 2:
+        return dense.std(axis=0, dtype=np.float64)
+    total = np.zeros((1, dense.shape[1]))
+    for rows in blocks(len(dense), at_once // dense.shape[1]):
+        block = dense[rows] - mean
+        np.multiply(block, block, out=block)
+        total = np.add.reduce(np.concatenate([total, block]), axis=0, keepdims=True)
+    return np.sqrt(total[0] / len(dense))
