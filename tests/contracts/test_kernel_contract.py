@@ -160,7 +160,7 @@ def test_recurrence(
     n, device = len(dense), kernel.matrix.device
     x, other = (columns(n, groups, width, seed=s).to(dtype).double() for s in (0, 1))
     weights = columns(degree + 1, groups, seed=2)
-    steps = [STEPS[basis].step_of(k) for k in range(degree)]
+    steps = STEPS[basis].steps(degree)
     terms = [x]
     for scale, skip, keep in steps:
         before = terms[-2] if len(terms) > 1 else torch.zeros_like(x)
@@ -186,7 +186,7 @@ def test_a_compiled_walk_loses_no_more_digits_than_torch(basis: str) -> None:
     matrix = matrix_of("laplacian" if basis == "shifted" else "adjacency", make_karate())
     exact = TorchKernel(matrix, torch.float64)
     kernels = [make(matrix, torch.float32) for make in (NativeKernel, TorchKernel)]
-    steps = [STEPS[basis].step_of(k) for k in range(32)]
+    steps = STEPS[basis].steps(32)
     errors = []
     for seed in range(20):
         x, weights = (columns(*size, seed=seed).float() for size in ((34, 1, 16), (33, 1)))
@@ -205,7 +205,7 @@ def test_threads_share_the_rows_of_the_compiled_kernel(threads: int, monkeypatch
     matrix = matrix_of("laplacian", star_and_ring(200))
     n = matrix.shape[0]
     x, weights = columns(n, 2, 8).float(), columns(5, 2, seed=1).float()
-    steps = [Basis.chebyshev(0.0, 2.0).step_of(k) for k in range(4)]
+    steps = Basis.chebyshev(0.0, 2.0).steps(4)
     kernel, reference = NativeKernel(matrix, torch.float32), TorchKernel(matrix, torch.float32)
     for got, expected in zip(
         kernel.apply_recurrence(x, weights, steps, x),
@@ -225,7 +225,7 @@ def test_the_compiled_kernel_on_arrays_near_and_far(n: int) -> None:
     matrix = matrix_of("adjacency", star_and_ring(n))
     kernel, reference = (make(matrix, torch.float32) for make in (NativeKernel, TorchKernel))
     x, weights = columns(n + 2, 1, 64).float(), columns(3, 1, seed=1).float()
-    steps = [Basis.powers().step_of(k) for k in range(2)]
+    steps = Basis.powers().steps(2)
     got, expected = (k.apply_recurrence(x, weights, steps)[0] for k in (kernel, reference))
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
     flat = x.view(n + 2, 64)
@@ -245,7 +245,7 @@ def test_bits_of_a_walk_depend_neither_on_threads_nor_on_how_many_columns_walk_t
     matrix = matrix_of("laplacian", star_and_ring(200))
     x, other = (columns(matrix.shape[0], groups, width, seed=s).float() for s in (0, 1))
     weights = columns(6, groups, seed=2).float()
-    steps = [STEPS[basis].step_of(k) for k in range(5)]
+    steps = STEPS[basis].steps(5)
     kernel, results = NativeKernel(matrix, torch.float32), []
     assert kernel.chunks[0] > 3
     for threads, last in ((1, 2**25), (2, 2**25), (3, 2**25), (3, 0)):

@@ -143,7 +143,7 @@ def test_kernel_of_a_compiler_without_openmp_multiplies_as_torch_does(
         reference = TorchKernel(matrix, torch.float32)
         x = torch.randn(34, 2, 8, generator=torch.Generator().manual_seed(0))
         weights = torch.linspace(-1, 1, 10).view(5, 2)
-        steps = [Basis.chebyshev(-1.0, 1.0).step_of(k) for k in range(4)]
+        steps = Basis.chebyshev(-1.0, 1.0).steps(4)
         for got, expected in zip(
             kernel.apply_recurrence(x, weights, steps, x),
             reference.apply_recurrence(x, weights, steps, x),

@@ -72,7 +72,7 @@ def _polynomial(
 ) -> Tensor:
     n = len(offsets) - 1
     matrix = FactoredMatrix(offsets, columns, n, values, scale, diagonal, sign)
-    steps = [Basis(*basis).step_of(k) for k in range(len(weights) - 1)]
+    steps = Basis(*basis).steps(len(weights) - 1)
     grouped = x.reshape(n, 1, -1).contiguous()
     return make_kernel(matrix, x.dtype).apply_recurrence(grouped, weights.contiguous(), steps)[0]
 

@@ -36,11 +36,7 @@ from graphfilter.models.layers import (
 )
 from graphfilter.operators import Operator
 from graphfilter.operators.dropout import Drawn, draw
-from graphfilter.operators.kernels.native_residual import (
-    residual,
-    residual_gradient,
-    takes_residual,
-)
+from graphfilter.operators.kernels.native_residual import residual, takes_residual
 from graphfilter.util.errors import ConfigError, GraphError
 
 
@@ -470,7 +466,7 @@ def residual_layers(
     hidden, output : (n, R, c);  weights : (L, R, 2 c, c);  biases : (L, R, c);  drawn : (L, n, c)
     """
     if takes_residual(operator.kernel, hidden):
-        return _Layers.apply(hidden, weights, biases, operator, drawn)
+        return residual(operator, hidden, weights, biases, drawn)
     width = hidden.shape[2]
     kept = None if drawn is None else drawn.kept()
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
@@ -481,32 +477,6 @@ def residual_layers(
             new = new * (kept[:, layer].transpose(0, 1) * drawn.scale)
         hidden = hidden + new
     return nn.functional.layer_norm(hidden, (width,))
-
-
-class _Layers(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: Tensor,
-        weights: Tensor,
-        biases: Tensor,
-        operator: Operator,
-        drawn: Drawn | None,
-    ) -> Tensor:
-        weights, keep = weights.contiguous(), any(ctx.needs_input_grad)
-        given = hidden.contiguous(), weights, biases.contiguous(), drawn
-        out, ctx.kept = residual(operator.kernel, *given, keep=keep)
-        ctx.operator = operator
-        ctx.save_for_backward(weights)
-        return out
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (weights,) = ctx.saved_tensors
-        mirror = ctx.operator.transposed.kernel
-        found = residual_gradient(mirror, ctx.kept, weights, grad.contiguous())
-        return *found, None, None
 
 
 # The share of known labels that are hidden in a training step, and of steps that hide them all.

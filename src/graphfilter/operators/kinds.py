@@ -54,7 +54,7 @@ class Channels(Operator):
     """
 
     def __init__(self, whole: Operator, parts: Mapping[str, Operator]) -> None:
-        self.interval, self.kind, self.kernel = whole.interval, "channels", whole.kernel
+        self._take(whole.kernel, whole.interval, "channels")
         self.parts = dict(parts)
         self._without_edges: Operator | None = None
 

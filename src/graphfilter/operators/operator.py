@@ -43,6 +43,8 @@ class Operator:
     ----------
     n : int
         Number of vertices.
+    device, dtype
+        Where it multiplies, and what the columns are stored in.
     radius : float
         The largest absolute value in the interval, a bound of its norm.
     kernel : ProductKernel
@@ -69,13 +71,15 @@ class Operator:
     ) -> None:
         if not isinstance(matrix, FactoredMatrix | GramMatrix):
             matrix = _checked_matrix(matrix)
-        if matrix.shape[0] != matrix.shape[1]:
-            raise GraphError(f"an operator must be square; got shape {matrix.shape}.")
-        self.interval = interval
-        self.kind = kind
-        self.kernel: ProductKernel = make_kernel(
-            matrix if device is None else matrix.to(device), dtype
-        )
+        kernel = make_kernel(matrix if device is None else matrix.to(device), dtype)
+        self._take(kernel, interval, kind)
+
+    def _take(self, kernel: ProductKernel, interval: tuple[float, float], kind: str) -> None:
+        self.kernel, self.interval, self.kind = kernel, interval, kind
+        self.radius = max(abs(bound) for bound in interval)
+        self.n: int = kernel.matrix.shape[0]
+        self.device: torch.device = kernel.matrix.device
+        self.dtype = kernel.dtype
 
     @classmethod
     def from_csr(
@@ -106,22 +110,6 @@ class Operator:
         """
         adjacency = FactoredMatrix(offsets, columns, len(offsets) - 1, checked=not check)
         return normalise(adjacency, offsets.diff(), kind, device=device, dtype=dtype)
-
-    @property
-    def n(self) -> int:
-        return self.kernel.matrix.shape[0]
-
-    @property
-    def device(self) -> torch.device:
-        return self.kernel.matrix.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.kernel.dtype
-
-    @property
-    def radius(self) -> float:
-        return max(abs(bound) for bound in self.interval)
 
     @property
     def transposed(self) -> Operator:
@@ -215,24 +203,14 @@ def normalise(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: An
     check_name("operator", kind, NORMALISED)
     degrees = degrees.double()
     isolated = (degrees == 0).double()
+    sign, interval = 1.0, (-1.0, 1.0)
     if kind == "augmented_adjacency":
         scale = (degrees + 1).rsqrt()
-        return _operator(structure, scale, scale.square(), 1.0, (-1.0, 1.0), kind, where)
-    scale = (degrees + isolated).rsqrt()
-    if kind == "adjacency":
-        return _operator(structure, scale, isolated, 1.0, (-1.0, 1.0), kind, where)
-    return _operator(structure, scale, 1 - isolated, -1.0, (0.0, 2.0), kind, where)
-
-
-def _operator(
-    structure: FactoredMatrix,
-    scale: Tensor,
-    diagonal: Tensor,
-    sign: float,
-    interval: tuple[float, float],
-    kind: str,
-    where: dict[str, Any],
-) -> Operator:
+        diagonal = scale.square()
+    else:
+        scale, diagonal = (degrees + isolated).rsqrt(), isolated
+    if kind == "laplacian":
+        diagonal, sign, interval = 1 - isolated, -1.0, (0.0, 2.0)
     matrix = replace(structure, scale=scale, diagonal=diagonal, sign=sign)
     return Operator(matrix, interval, kind, **where)
 

@@ -88,15 +88,11 @@ class Basis:
                 rows[k + 1] -= back * rows[k - 1]
         return weights.double() @ torch.from_numpy(rows).to(weights.device)
 
-    def step_of(self, k: int) -> Step:
-        r"""Return how :math:`B_{k+1}(P)` is made of :math:`B_k(P)` and :math:`B_{k-1}(P)`."""
-        step, back = self.factors(k)
-        return Step(step * self.scale, step * self.shift, -back)
-
     @cache  # noqa: B019 - bases are few and small
     def steps(self, degree: int) -> tuple[Step, ...]:
-        """Return all steps to a degree."""
-        return tuple(self.step_of(k) for k in range(degree))
+        r"""Return how each :math:`B_{k+1}(P)` is made of those before it, to a degree."""
+        factors = map(self.factors, range(degree))
+        return tuple(Step(step * self.scale, step * self.shift, -back) for step, back in factors)
 
     def factors(self, k: int) -> tuple[float, float]:
         """Return step and back of :math:`B_{k+1}`; the first product has neither."""

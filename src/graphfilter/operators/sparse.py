@@ -34,6 +34,11 @@ class SparseFeatures:
     device, dtype
         Where it multiplies, and what the weights are stored in.
 
+    Attributes
+    ----------
+    values : Tensor (m,)
+        The stored entries, row by row.
+
     Examples
     --------
     >>> import scipy.sparse as sp
@@ -55,8 +60,10 @@ class SparseFeatures:
         check_sparse(matrix, "the features")
         self.shape: tuple[int, int] = matrix.shape
         self._parted: dict[int, tuple[SparseFeatures, SparseFeatures]] = {}
-        taken = FactoredMatrix.from_scipy(sp.csr_array(matrix), dtype=dtype)
-        self.kernel = make_kernel(taken.to(device), dtype)
+        stored = FactoredMatrix.from_scipy(sp.csr_array(matrix), dtype=dtype).to(device)
+        assert stored.values is not None
+        self.kernel = make_kernel(stored, dtype)
+        self.device, self.values = stored.device, stored.values
 
     @cached_property
     @made_to_be_kept
@@ -74,18 +81,12 @@ class SparseFeatures:
         """Return all but the last columns, and those; made once."""
         if n_last not in self._parted:
             columns, first = self.to_scipy().tocsc(), self.shape[1] - n_last
-            self._parted[n_last] = self._like(columns[:, :first]), self._like(columns[:, first:])
+            before, last = (
+                SparseFeatures(sp.csr_array(part), device=self.device, dtype=self.kernel.dtype)
+                for part in (columns[:, :first], columns[:, first:])
+            )
+            self._parted[n_last] = before, last
         return self._parted[n_last]
-
-    def _like(self, matrix: sp.csc_array) -> SparseFeatures:
-        return SparseFeatures(sp.csr_array(matrix), device=self.device, dtype=self.kernel.dtype)
-
-    @property
-    def values(self) -> Tensor:
-        """The stored entries, row by row."""
-        values = self.kernel.matrix.values
-        assert values is not None
-        return values
 
     def tensors(self) -> list[Tensor]:
         """Return offsets, columns and values of the stored entries."""
@@ -99,10 +100,6 @@ class SparseFeatures:
         """Return X as a scipy matrix."""
         offsets, columns, values = (tensor.cpu().numpy() for tensor in self.tensors())
         return sp.csr_array((values, columns, offsets), shape=self.shape)
-
-    @property
-    def device(self) -> torch.device:
-        return self.values.device
 
     def project(self, weight: Tensor, values: Tensor | None = None) -> Tensor:
         """Return X W, differentiable in W.

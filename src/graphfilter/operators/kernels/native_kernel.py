@@ -18,7 +18,6 @@ from torch.nn.functional import pad
 
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step, TorchKernel
-from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import threads_worth
 
 # Bytes of a core's own cache and of the last one, as a small server has them.
@@ -237,21 +236,3 @@ def block_width(n: int, n_entries: int, n_columns: int, n_terms: int, n_bytes: i
 
 def _pointer(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
-
-
-def check_tensor(
-    what: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype = torch.float32
-) -> None:
-    """Raise unless a tensor is what compiled code reads."""
-    if (
-        tensor.shape != shape
-        or tensor.dtype != dtype
-        or tensor.device.type != "cpu"
-        or tensor.layout != torch.strided
-        or not tensor.is_contiguous()
-    ):
-        raise GraphError(
-            f"{what} must be a contiguous {dtype} tensor of shape {shape} on a CPU; got "
-            f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}. Convert it with "
-            ".to() and .contiguous()."
-        )

@@ -125,21 +125,8 @@ class ProductKernel(ABC):
     def _check(
         self, what: str, tensor: Tensor, shape: tuple[int, ...], *, exact: bool = False
     ) -> None:
-        """Raise unless a tensor has this shape, and lies as the kernels read it."""
         dtype = torch.promote_types(self.dtype, torch.float32) if exact else self.dtype
-        if (
-            tensor.shape != shape
-            or tensor.dtype != dtype
-            or tensor.device != self.matrix.device
-            or tensor.layout != torch.strided
-            or not tensor.is_contiguous()
-        ):
-            sizes = ", ".join("c" if size < 0 else str(size) for size in shape)
-            raise GraphError(
-                f"{what} must be a contiguous {dtype} tensor of shape ({sizes}) on "
-                f"{self.matrix.device}; got {tensor.dtype} of shape {tuple(tensor.shape)} on "
-                f"{tensor.device}. Convert it with .to() and .contiguous()."
-            )
+        check_tensor(what, tensor, shape, dtype, self.matrix.device)
 
     @abstractmethod
     def _multiply(
@@ -186,6 +173,25 @@ class ProductKernel(ABC):
         """
 
 
+def check_tensor(
+    what: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
+) -> None:
+    """Raise unless a tensor has this shape, and lies as the kernels read it."""
+    if (
+        tensor.shape != shape
+        or tensor.dtype != dtype
+        or tensor.device != device
+        or tensor.layout != torch.strided
+        or not tensor.is_contiguous()
+    ):
+        sizes = ", ".join("c" if size < 0 else str(size) for size in shape)
+        raise GraphError(
+            f"{what} must be a contiguous {dtype} tensor of shape ({sizes}) on {device}; got "
+            f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}. Convert it with "
+            ".to() and .contiguous()."
+        )
+
+
 def inner_products(x: Tensor, y: Tensor, *, out: Tensor) -> None:
     """Write the inner product of each group of columns: x, y (n, g, c) give (g,)."""
     if x.shape[1] == 1 and x.dtype == out.dtype and x.numel() < 2**31:
@@ -205,7 +211,10 @@ class TorchKernel(ProductKernel):
     ) -> None:
         if self.dtype == torch.bfloat16 and not x.is_cuda:
             # torch has no such product on a CPU: in float32, and rounded.
-            self._multiply_in_float(x, out, scale, keep, values)
+            made = out.float() if keep else torch.zeros(out.shape, device=out.device)
+            entries = None if values is None else values.float()
+            self._in_float._multiply(x.float(), made, scale, keep, entries)
+            out.copy_(made)
             return
         if values is None:
             torch.addmm(out, self.csr, x, beta=keep, alpha=scale, out=out)
@@ -218,14 +227,6 @@ class TorchKernel(ProductKernel):
                 torch.addmm(out, csr, x, beta=keep, alpha=scale, out=out)
                 return
             target.copy_(torch.addmm(target, csr, part.contiguous(), beta=keep, alpha=scale))
-
-    def _multiply_in_float(
-        self, x: Tensor, out: Tensor, scale: float, keep: float, values: Tensor | None
-    ) -> None:
-        made = out.float() if keep else torch.zeros(out.shape, device=out.device)
-        entries = None if values is None else values.float()
-        self._in_float._multiply(x.float(), made, scale, keep, entries)
-        out.copy_(made)
 
     @cached_property
     def _in_float(self) -> TorchKernel:
