@@ -11,7 +11,12 @@ from torch import Tensor
 
 from graphfilter.data import make_csbm
 from graphfilter.filters import IdentityFilterConfig, StackedFilter
-from graphfilter.models import FilterNetwork, FilterNetworkConfig, columns, layers as column_dropout
+from graphfilter.models import (
+    FilterNetwork,
+    FilterNetworkConfig,
+    layers as column_dropout,
+    network as columns,
+)
 from graphfilter.models.base import Sizes
 from graphfilter.models.layers import Input
 from graphfilter.operators import SparseFeatures, augmented_adjacency
@@ -129,8 +134,7 @@ def test_training_in_blocks_is_that_at_once(width: int, monkeypatch: pytest.Monk
 def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
     network = FilterNetwork(5, 2, StackedFilter(), hidden_size=100)
     x = features("dense", torch.float32)
-    at_once = columns.column_blocks(network, 1, OPERATOR, x)
-    assert at_once == [(0, 100, 100)]
+    assert network.blocks(1, OPERATOR, x) == []
     need = columns.BYTES_PER_ENTRY * OPERATOR.n
     rest = columns.BYTES_PER_EDGE_ENTRY * OPERATOR.kernel.matrix.n_entries
     rest += columns.BYTES_PER_VERTEX * OPERATOR.n + columns.BYTES_PER_FEATURE * 5 * OPERATOR.n
@@ -139,7 +143,7 @@ def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
     widths = []
     for fit in (1, 16, 31, 32, 100):
         monkeypatch.setenv(VARIABLE, str(rest + fit * need))
-        found = columns.column_blocks(network, 1, OPERATOR, x)
+        found = network.blocks(1, OPERATOR, x)
         # What is said beforehand is what training does.
         assert config.memory(sizes, rest + fit * need).columns == found[0].width
         assert [c for block in found for c in range(block.first, block.last)] == list(range(100))

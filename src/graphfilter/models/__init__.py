@@ -16,7 +16,12 @@ from graphfilter.models.base import (
     SizedNetwork,
     TrainingOutput,
 )
-from graphfilter.models.channels import ChannelNetwork, ChannelNetworkConfig
+from graphfilter.models.channels import (
+    ChannelNetwork,
+    ChannelNetworkConfig,
+    FilteredFeatures,
+    FilteredFeaturesConfig,
+)
 from graphfilter.models.deep import (
     MixedConfig,
     MixedNetwork,
@@ -31,12 +36,7 @@ from graphfilter.models.forest import Fitted, Forest, ForestConfig
 from graphfilter.models.hops import HopNetwork, HopNetworkConfig, WeightedHops, WeightedHopsConfig
 from graphfilter.models.kernel import KernelConfig, KernelMachine
 from graphfilter.models.layers import Linear, drop
-from graphfilter.models.network import (
-    FilteredFeatures,
-    FilteredFeaturesConfig,
-    FilterNetwork,
-    FilterNetworkConfig,
-)
+from graphfilter.models.network import FilterNetwork, FilterNetworkConfig
 from graphfilter.models.trees import Trees, TreesConfig
 from graphfilter.util.plugins import SYSTEMS, moved
 
