@@ -44,7 +44,8 @@ def test_it_is_a_normed_network_with_known_labels_among_its_columns() -> None:
     known[ROWS, :2], known[ROWS, 2] = ONE_HOT[ROWS], 1.0
     torch.testing.assert_close(network.told[:, :-1].float(), known)
     added = (known @ network.of_labels)[:, None]
-    expected = NormedNetwork.logits.__func__(ToldNetwork, [network], OPERATOR, X, [None], added)
+    layers = NormedNetwork.forward_side_by_side.__func__
+    expected = layers(ToldNetwork, [network], OPERATOR, X, [None], added)
     made = ToldNetwork.forward_side_by_side([network], OPERATOR, X, [None])
     torch.testing.assert_close(made, expected)
     others = np.setdiff1d(np.arange(30), ROWS)
@@ -53,7 +54,7 @@ def test_it_is_a_normed_network_with_known_labels_among_its_columns() -> None:
 
 def test_without_labels_it_is_a_normed_network() -> None:
     network = make().eval()
-    plain = NormedNetwork.logits.__func__(ToldNetwork, [network], OPERATOR, X, [None])
+    plain = NormedNetwork.forward_side_by_side.__func__(ToldNetwork, [network], OPERATOR, X, [None])
     torch.testing.assert_close(network(OPERATOR, X), plain[:, 0], rtol=0, atol=0)
     logits, weight = ToldNetwork.training_side_by_side([network], OPERATOR, X, [None])
     assert weight is None

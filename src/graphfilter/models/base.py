@@ -114,6 +114,9 @@ class ModelConfig(Config):
 
     Attributes
     ----------
+    held : int
+        Bytes of each vertex and column that are held in each layer in training, as measured; 0
+        where :func:`layered` says what training takes.
     keeps_graph : bool
         Whether the network is built on one graph, and serves no other.
     recognises : bool
@@ -138,6 +141,7 @@ class ModelConfig(Config):
     True
     """
 
+    held: ClassVar[int] = 0
     keeps_graph: ClassVar[bool] = False
     recognises: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
@@ -180,6 +184,8 @@ class ModelConfig(Config):
         """
         width = int(getattr(self, "hidden_size", None) or 64)
         layers = max(1, int(getattr(self, "n_layers", None) or 2))
+        if self.held:
+            return Working(self.held * sizes.n_vertices * width * layers, columns=width)
         return layered(sizes, width, layers, at_once=width, filtered=False)
 
     def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:

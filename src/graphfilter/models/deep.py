@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.data.graph import Graph
-from graphfilter.models.base import ModelConfig, SideBySide, SizedNetwork, Sizes, Working
+from graphfilter.models.base import ModelConfig, SideBySide, SizedNetwork
 from graphfilter.models.layers import (
     Draws,
     Generators,
@@ -75,12 +75,6 @@ class DeepNetwork(SizedNetwork[DeepT], SideBySide[DeepT]):
 
     @classmethod
     def forward_side_by_side(
-        cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
-    ) -> Tensor:
-        return cls.logits(models, operator, x, generators)
-
-    @classmethod
-    def logits(
         cls,
         models: Sequence[Any],
         operator: Operator,
@@ -203,7 +197,10 @@ class MixedNetwork(SizedNetwork[MixedConfig], SideBySide[MixedConfig], config=Mi
     ) -> Tensor:
         first, links = models[0], None
         if n_links := first.config.n_links:
-            x, links = _parted(x, n_links)
+            if isinstance(x, Tensor):
+                x, links = x[:, :-n_links].contiguous(), x[:, -n_links:].contiguous()
+            else:
+                x, links = x.parted(n_links)
         hidden = first.layer(operator, x, links, [m.first for m in models], generators)
         return first.layer(operator, hidden, links, [m.second for m in models], generators)
 
@@ -218,13 +215,9 @@ class MixedNetwork(SizedNetwork[MixedConfig], SideBySide[MixedConfig], config=Mi
         """Apply R layers to the columns of each, or to features that all share."""
         made = linear_side_by_side(_weights(layers, "weight"), x, self.rate, generators)
         width = made.shape[2] // 3
-        spread = operator.average(made[:, :, : 2 * width])
-        low, high, own = (
-            spread[:, :, :width],
-            made[:, :, width : 2 * width],
-            made[:, :, 2 * width :],
-        )
-        channels = [low, high - spread[:, :, width:], own]
+        _, high, own = made.split(width, dim=2)
+        smooth, rest = operator.average(made[:, :, : 2 * width]).split(width, dim=2)
+        channels = [smooth, high - rest, own]
         if links is not None:
             still = [None] * len(layers)
             channels.append(linear_side_by_side(_weights(layers, "links"), links, 0.0, still))
@@ -243,18 +236,9 @@ def _weights(layers: Sequence[Any], name: str) -> list[Weights]:
     return [Weights(weight, torch.zeros_like(weight[0])) for weight in weights]
 
 
-def _parted(x: Input, n_last: int) -> tuple[Input, Input]:
-    """Return all but the last columns, and those."""
-    if isinstance(x, Tensor):
-        return x[:, :-n_last].contiguous(), x[:, -n_last:].contiguous()
-    return x.parted(n_last)
-
-
 EPSILON = 1e-5
 # How much of each epoch's mean and variance goes into those that predictions are made with.
 MOMENTUM = 0.1
-# Bytes of each vertex and column that are held in each layer while it is trained.
-HELD = 24
 # Of fewer vertices a column's mean and deviation say too little (Texas, Cornell).
 LEAST_VERTICES = 500
 # The most bytes that are held: beyond, an epoch takes too long for what the network adds.
@@ -265,18 +249,16 @@ MOST_HELD = 4 * 2**30
 class NormedConfig(DeepConfig):
     """See :class:`NormedNetwork`."""
 
+    held: ClassVar[int] = 24
+
     dropout: float = 0.3
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         if graph.n_vertices < LEAST_VERTICES:
             return f"it needs at least {LEAST_VERTICES} vertices for its batch norms"
-        if HELD * graph.n_vertices * self.hidden_size * self.n_layers > MOST_HELD:
+        if self.held * graph.n_vertices * self.hidden_size * self.n_layers > MOST_HELD:
             return f"{graph.n_vertices:,} vertices are too many for a network with batch norms"
         return None
-
-    def memory(self, sizes: Sizes, available: int) -> Working:
-        held = HELD * sizes.n_vertices * self.hidden_size * self.n_layers
-        return Working(held, columns=self.hidden_size)
 
 
 class NormedNetwork(DeepNetwork[NormedConfig], config=NormedConfig):
@@ -336,25 +318,16 @@ class NormedNetwork(DeepNetwork[NormedConfig], config=NormedConfig):
             if first.training:
                 mask = None if kept is None else kept[:, layer].transpose(0, 1)
                 hidden, mean, variance = _NormedLayer.apply(made, gains[layer], shifts[layer], mask)
-                _remember(models, layer, mean, variance * (len(made) / max(len(made) - 1, 1)))
+                variance *= len(made) / max(len(made) - 1, 1)
+                for run, model in enumerate(models):
+                    model.mean[layer].lerp_(mean[run], MOMENTUM)
+                    model.variance[layer].lerp_(variance[run], MOMENTUM)
             else:
-                normed = _norm(models, layer, made)
+                mean = torch.stack([model.mean[layer] for model in models])
+                variance = torch.stack([model.variance[layer] for model in models])
+                normed = (made - mean) * (variance + EPSILON).rsqrt()
                 hidden = torch.relu(torch.addcmul(shifts[layer], gains[layer], normed))
         return hidden
-
-
-def _remember(models: Sequence[NormedNetwork], layer: int, mean: Tensor, variance: Tensor) -> None:
-    """Add the mean and variance of R runs (R, c) to their running averages."""
-    for run, model in enumerate(models):
-        model.mean[layer].lerp_(mean[run], MOMENTUM)
-        model.variance[layer].lerp_(variance[run], MOMENTUM)
-
-
-def _norm(models: Sequence[NormedNetwork], layer: int, x: Tensor) -> Tensor:
-    """Normalise by the running averages."""
-    mean = torch.stack([model.mean[layer] for model in models])
-    variance = torch.stack([model.variance[layer] for model in models])
-    return (x - mean) * (variance + EPSILON).rsqrt()
 
 
 class _NormedLayer(torch.autograd.Function):
@@ -393,23 +366,19 @@ class _NormedLayer(torch.autograd.Function):
 
 # The most bytes that are kept for the gradient.
 MOST_KEPT = 4 * 2**30
-# Bytes of each vertex and column that are held in each layer while it is trained.
-DEEP = 41
 
 
 @dataclass(frozen=True)
 class ResidualConfig(DeepConfig):
     """See :class:`ResidualNetwork`."""
 
+    held: ClassVar[int] = 41
+
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
         if kept > MOST_KEPT:
             return f"{graph.n_vertices:,} vertices are too many for a deep network"
         return None
-
-    def memory(self, sizes: Sizes, available: int) -> Working:
-        hidden = DEEP * sizes.n_vertices * self.hidden_size * self.n_layers
-        return Working(hidden, columns=self.hidden_size)
 
 
 class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):
@@ -574,7 +543,12 @@ class ToldNetwork(NormedNetwork, config=ToldConfig):
 
     @classmethod
     def forward_side_by_side(
-        cls, models: Sequence[Any], operator: Operator, x: Input, generators: Generators
+        cls,
+        models: Sequence[Any],
+        operator: Operator,
+        x: Input,
+        generators: Generators,
+        added: Tensor | None = None,
     ) -> Tensor:
         return cls.knowing(models, operator, x, generators, _told(models, operator))
 
@@ -603,7 +577,7 @@ class ToldNetwork(NormedNetwork, config=ToldConfig):
         if told is not None:
             weights = torch.stack([model.of_labels for model in models])
             added = matmul_side_by_side(told, weights)
-        return cls.logits(models, operator, x, generators, added)
+        return super().forward_side_by_side(models, operator, x, generators, added)
 
 
 def _told(models: Sequence[ToldNetwork], operator: Operator) -> Tensor | None:

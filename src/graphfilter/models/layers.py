@@ -129,33 +129,29 @@ def linear_side_by_side(
     Tensor (n, R, n_out)
     """
     weights: list[Tensor] = [layer.weight for layer in layers]
-    biases: list[Tensor] = [layer.bias for layer in layers]
+    if isinstance(x, Tensor) and x.ndim == 3:
+        made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))
+        return made.relu_() if relu else made
     if not isinstance(x, Tensor):
         # One number per stored entry, and its own entries for each layer.
         drawn = draw(x.values.shape, dropout, generators, x.device)
         values = None if drawn is None else x.values * drawn.masks(x.values.dtype)
         columns = x.project(weights[0] if len(weights) == 1 else torch.cat(weights, 1), values)
-        made = columns.view(x.shape[0], len(layers), -1) + torch.stack(biases)
-    elif x.ndim == 3:
-        made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))
     elif dropout > 0:
         pairs = zip(weights, generators, strict=True)
-        columns = [drop(x, dropout, generator) @ weight for weight, generator in pairs]
-        made = torch.stack(columns, dim=1) + torch.stack(biases)
+        columns = torch.stack([drop(x, dropout, draws) @ weight for weight, draws in pairs], 1)
     else:
-        columns = (x @ torch.cat(weights, dim=1)).view(x.shape[0], len(layers), -1)
-        made = columns + torch.stack(biases)
+        columns = x @ torch.cat(weights, dim=1)
+    made = columns.view(x.shape[0], len(layers), -1) + torch.stack([y.bias for y in layers])
     return made.relu_() if relu else made
 
 
 def apply_heads(layers: Sequence[Linear | Weights], x: Tensor, drawn: Drawn | None) -> Tensor:
     """Apply R layers, each to columns of its own (n, R, n_in), with the dropout drawn for them."""
-    weights: list[Tensor] = [layer.weight for layer in layers]
-    biases: list[Tensor] = [layer.bias for layer in layers]
-    stacked = torch.stack(weights)
+    weights = torch.stack([layer.weight for layer in layers])
     if drawn is not None:  # What is kept is scaled up with the weights, which are fewer.
-        x, stacked = x * drawn.kept().transpose(0, 1), stacked * drawn.scale
-    return matmul_side_by_side(x, stacked) + torch.stack(biases)
+        x, weights = x * drawn.kept().transpose(0, 1), weights * drawn.scale
+    return matmul_side_by_side(x, weights) + torch.stack([layer.bias for layer in layers])
 
 
 def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:
@@ -219,19 +215,8 @@ def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Te
     >>> gf.models.drop(torch.ones(2, 2), rate=0.0).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    mask = keep_masks(x.shape, rate, [generator], x)
-    return x if mask is None else x * mask[0]
-
-
-def keep_masks(
-    shape: Sequence[int], rate: float, generators: Generators, like: Tensor
-) -> Tensor | None:
-    """Draw one mask of this shape per generator: 0 with probability ``rate``, else 1 / (1 - rate).
-
-    None where nothing is dropped.
-    """
-    drawn = draw(shape, rate, generators, like.device)
-    return None if drawn is None else drawn.masks(like.dtype)
+    drawn = draw(x.shape, rate, [generator], x.device)
+    return x if drawn is None else x * drawn.masks(x.dtype)[0]
 
 
 def draw_kept(
@@ -303,11 +288,8 @@ class DroppedProduct(torch.autograd.Function):
 
 def copies_of(generators: Generators, device: torch.device) -> list[torch.Generator]:
     """Return generators that draw what these will draw; of None, what torch's own will."""
+    of_torch = torch.get_rng_state if device.type == "cpu" else torch.cuda.get_rng_state
     made = [torch.Generator(device) for _ in generators]
     for copied, generator in zip(made, generators, strict=True):
-        copied.set_state(_state_of_torch(device) if generator is None else generator.get_state())
+        copied.set_state(of_torch() if generator is None else generator.get_state())
     return made
-
-
-def _state_of_torch(device: torch.device) -> Tensor:
-    return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)

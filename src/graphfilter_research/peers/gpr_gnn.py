@@ -10,10 +10,11 @@ from torch import Tensor
 
 from graphfilter.filters import FilterConfig, HorizontalFilterConfig, apply_filters
 from graphfilter.models.base import ModelConfig
-from graphfilter.models.layers import Generators, Input, keep_masks, linear_side_by_side
+from graphfilter.models.layers import Generators, Input, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.util.errors import check_share
+from graphfilter_research.peers.pieces import dropped
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,8 @@ class GPRGNN(FilterNetwork, config=GPRGNNConfig):
         heads = [model.head for model in models]
         logits = linear_side_by_side(heads, hidden, first.rate, generators)
         rate = first.config.logit_dropout if first.training else 0.0
-        mask = keep_masks(logits.shape[::2], rate, generators, logits)
-        dropped = logits if mask is None else logits * mask.transpose(0, 1)
-        filters = [model.filter for model in models]
-        return apply_filters(filters, operator, dropped.flatten(1)).view(logits.shape)
+        filters, kept = [model.filter for model in models], dropped(logits, rate, generators)
+        return apply_filters(filters, operator, kept.flatten(1)).view(logits.shape)
 
     def filters_logits(self) -> bool:
         return True
