@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 
@@ -37,7 +38,7 @@ def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     points = {name: EntryPoint(name, value, COMMANDS) for name, value in values.items()}
     monkeypatch.setattr("graphfilter.cli.app.plug_ins", lambda group: points)
     # The parser is made anew, not the one that other tests share.
-    monkeypatch.setattr(typer.main, "get_command", typer.main.get_command.__wrapped__)
+    monkeypatch.setattr(typer.main, "get_command", inspect.unwrap(typer.main.get_command))
 
 
 def test_function_of_another_package_is_a_command(graphfilter: Run) -> None:
