@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pyarrow import parquet
 import graphfilter as gf
 from graphfilter import build_store
 from graphfilter.data.store import map_names, write_text
-from graphfilter.large import edges as ends, ids
+from graphfilter.large import ids
 from graphfilter.large.ids import IdIndex
 from graphfilter.tables.cells import hash_text
 from graphfilter.util.errors import DataFileError
@@ -74,20 +73,6 @@ def test_first_repeated_id_is_the_first_that_stands_further_up(words, hashing, t
         if hashing is not None:
             patch.setattr(ids, "hash_text", COLLIDING[hashing])
         assert index_of(words, tmp_path_factory.mktemp("ids")).first_repeated() == expected
-
-
-def test_ids_found_block_by_block_are_those_of_a_set(tmp_path):
-    rng = np.random.default_rng(0)
-    found, expected = ends._FoundIds(tmp_path / "ends"), set()
-    for size in (1, 300, 5, 5, 5, 2000, 10, 1000, 0):
-        block = [[f"v{i}" for i in rng.integers(0, 4000, size)] for _ in range(2)]
-        found.add((pa.array(block[0], pa.string()), pa.array(block[1], pa.string())))
-        expected |= {*block[0], *block[1]}
-        lengths = [len(part) for part in found._lists]
-        assert all(a >= 2 * b for a, b in pairwise(lengths))
-        assert len([*(tmp_path / "ends").iterdir()]) == len(lengths)
-    listed = [word for b in found.batches() for word in b[0]]
-    assert sorted(word.as_py() for word in listed) == sorted(expected)
 
 
 def write_tables(folder: Path, **more: Any) -> tuple[Path, Path]:

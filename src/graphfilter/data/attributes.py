@@ -124,22 +124,31 @@ def check_weights(weights: ArrayLike, n_edges: int) -> NDArray[np.float32]:
     values = as_array(weights, "weights")
     if values.shape != (n_edges,):
         raise GraphError(f"weights must be one number per edge ({n_edges}); got {values.shape}.")
-    try:
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float32)
-    except OverflowError:
-        values = np.array([np.inf])
-    except (TypeError, ValueError):
-        raise GraphError(f"weights must be numbers; got {values.dtype}.") from None
-    if not np.isfinite(values).all():
-        raise GraphError(
-            "weights must be finite in float32; got NaN, infinity or a larger number. Fill those "
-            "in, or leave their edges out."
-        )
+    values = as_float32(
+        values, "weights", f"got {values.dtype}.", "Fill those in, or leave their edges out."
+    )
     if (values < 0).any():
         raise GraphError(
             f"weights must not be negative; got {values.min():g}. Use absolute values, and "
             "give the sign as the edge type (kinds=...)."
+        )
+    return values
+
+
+def as_float32(values: Any, what: str, if_words: str, if_infinite: str) -> Any:
+    """Return an array, or a sparse matrix as CSR, in float32; raise unless it holds all numbers."""
+    try:
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    except OverflowError:  # A whole number that no float holds.
+        values = np.array([np.inf])
+    except (TypeError, ValueError):
+        raise GraphError(f"{what} must be numbers; {if_words}") from None
+    if sp.issparse(values):
+        values = sp.csr_array(values)
+    if not np.isfinite(values.data if sp.issparse(values) else values).all():
+        raise GraphError(
+            f"{what} must be finite in float32; got NaN, infinity or a larger number. {if_infinite}"
         )
     return values
 
@@ -223,16 +232,13 @@ def check_changes(changes: dict[str, Any], n: int, old: Any = None) -> dict[str,
     features = getattr(old, "features", None)
     if "features" in changes:
         features = checked["features"] = as_features(changes["features"], n)
-    if changes.get("vertex_names") is not None:
-        checked["vertex_names"] = as_sequence("vertex_names", changes["vertex_names"])
-        check_length("vertex_names", len(checked["vertex_names"]), n)
-    elif "vertex_names" in changes:
-        checked["vertex_names"] = None
+    if "vertex_names" in changes:
+        names = changes["vertex_names"]
+        checked["vertex_names"] = None if names is None else as_sequence("vertex_names", names, n)
     n_features = 0 if features is None else features.shape[1]
     names = changes.get("feature_names", getattr(old, "feature_names", None))
     if "feature_names" in changes and names is not None:
-        names = as_sequence("feature_names", names)
-        check_length("feature_names", len(names), n_features)
+        names = as_sequence("feature_names", names, n_features)
     fit = names is not None and len(names) == n_features
     checked["feature_names"] = names if fit else None
     if "splits" in changes:
@@ -257,41 +263,30 @@ def as_features(features: Any, n: int) -> Features | None:
     if features is None:
         return None
     check_sparse(features, "the features")
-    if not sp.issparse(features):
+    if sp.issparse(features):
+        check_real(features, "features")
+    else:
         features = as_array(features, "features")
-    check_real(features, "features")
-    if sp.issparse(features) and features.dtype == np.float16:
-        # scipy has no products or sums of half precision.
-        features = features.astype(np.float32)
-    try:
-        with np.errstate(over="ignore"):
-            matrix = features.astype(np.float32)
-    except OverflowError:
-        # A whole number that no float holds.
-        matrix = np.full(features.shape, np.inf, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise GraphError("features must be numbers; encode text columns first.") from None
-    values = matrix
+    matrix = as_float32(
+        features, "features", "encode text columns first.", "Fill or drop those first."
+    )
     if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
         matrix.sum_duplicates()
-        values = matrix.data
     if matrix.ndim != 2:
         raise GraphError(f"features must be a table (n, d); got shape {matrix.shape}.")
     check_length("features", matrix.shape[0], n)
-    if not np.isfinite(values).all():
-        raise GraphError(
-            "features must be finite in float32; got NaN, infinity or a larger number. Fill or "
-            "drop those first."
-        )
     return matrix
 
 
-def as_sequence(what: str, values: Any) -> tuple[Any, ...]:
+def as_sequence(what: str, values: Any, length: int | None = None) -> tuple[Any, ...]:
+    """Return a list as a tuple, of this length if one is given; raise for anything else."""
     try:
-        return tuple(values)
+        sequence = tuple(values)
     except TypeError:
         raise GraphError(f"{what} must be a list; got {values!r}.") from None
+    if length is not None:
+        check_length(what, len(sequence), length)
+    return sequence
 
 
 def check_length(what: str, got: int, expected: int) -> None:
