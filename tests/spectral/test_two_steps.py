@@ -8,7 +8,7 @@ from tests.analyst_tables import make_fraud
 
 from graphfilter.data.graph import Graph
 from graphfilter.spectral import diagnose, diagnose_values, rayleigh_quotient
-from graphfilter.spectral.frequency import two_steps
+from graphfilter.spectral.diagnosis import two_steps
 from graphfilter.util.errors import GraphError
 
 FRAUD = make_fraud(n_accounts=120, n_devices=40)

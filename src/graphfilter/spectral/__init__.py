@@ -11,12 +11,13 @@ from graphfilter.spectral.diagnosis import (
     diagnose,
     diagnose_values,
     frequency_range,
+    homophily,
 )
-from graphfilter.spectral.estimate import FrequencyEstimate, estimate_label_frequency
 from graphfilter.spectral.frequency import (
+    FrequencyEstimate,
+    estimate_label_frequency,
     feature_frequency,
     frequency_gap_bound,
-    homophily,
     label_frequency,
     laplacian,
     rayleigh_quotient,

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.spectral.estimate import (
+from graphfilter.spectral.frequency import (
     FrequencyEstimate,
     check_index,
+    check_labels,
     estimate_label_frequency,
     estimate_signal_frequency,
+    feature_frequency,
 )
-from graphfilter.spectral.frequency import check_labels, feature_frequency, homophily, two_steps
-from graphfilter.util.errors import GraphError
+from graphfilter.util.errors import GraphError, check_name
 
 LOW_BELOW, HIGH_ABOVE = 0.6, 1.3
 
@@ -33,6 +35,117 @@ _ONE_SIDE = (
 )
 # Adjusted homophily, or a correlation, nearer to 0 than this is called chance.
 _CHANCE = 0.1
+
+
+KINDS = ("edge", "vertex", "adjusted")
+
+
+def homophily(graph: Graph, kind: str = "edge") -> float:
+    r"""Return how much neighbours agree in label.
+
+    Only edges between two labelled vertices are counted; a weighted edge counts by its weight.
+    NaN where there is no such edge, or, for *adjusted*, only one class on them.
+
+    Parameters
+    ----------
+    graph : Graph
+    kind : {"edge", "vertex", "adjusted"}
+        *edge*: the share h of edges whose ends agree. *vertex*: the share of agreeing neighbours,
+        averaged over vertices that have any (Pei et al. 2020). *adjusted*: the edge homophily
+        against that expected from the classes' degrees :math:`D_k` alone (Platonov et al. 2023),
+
+        .. math:: \frac{h - \sum_k D_k^2 / (2|E|)^2}{1 - \sum_k D_k^2 / (2|E|)^2},
+
+        1 where all neighbours agree and about 0 where labels do not follow the edges, whatever
+        the number of classes and their sizes.
+
+    Examples
+    --------
+    >>> path = Graph.from_edges([[0, 1], [1, 2], [2, 3]], labels=["a", "a", "b", "b"])
+    >>> [round(homophily(path, kind), 3) for kind in ("edge", "vertex", "adjusted")]
+    [0.667, 0.75, 0.333]
+    """
+    check_name("homophily", kind, KINDS)
+    return _agreement(graph)[kind]
+
+
+def _agreement(graph: Graph) -> dict[str, float]:
+    """Return every kind of homophily, in one pass over the edges."""
+    labels = check_labels(graph)
+    rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.indptr))
+    labelled = (labels[rows] >= 0) & (labels[graph.indices] >= 0)
+    rows, columns = rows[labelled], graph.indices[labelled]
+    weights = np.ones(len(rows)) if graph.weights is None else graph.weights[labelled].astype(float)
+    total = weights.sum()
+    if total == 0:
+        return dict.fromkeys(KINDS, float("nan"))
+    agree = weights * (labels[rows] == labels[columns])
+    edge = float(agree.sum() / total)
+    sums, agreeing = (np.bincount(rows, each, graph.n_vertices) for each in (weights, agree))
+    vertex = float(np.mean(agreeing[sums > 0] / sums[sums > 0]))
+    shares = np.bincount(labels[rows], weights=weights) / total
+    by_chance = float(np.sum(shares**2))
+    several = np.count_nonzero(shares) > 1
+    adjusted = (edge - by_chance) / (1 - by_chance) if several else float("nan")
+    return {"edge": edge, "vertex": vertex, "adjusted": adjusted}
+
+
+# Pairs of vertices that are looked at; a vertex between k others makes k² of them.
+MOST_PAIRS = 50_000_000
+
+
+def two_steps(
+    graph: Graph, index: NDArray[np.int64], most_pairs: int = MOST_PAIRS
+) -> tuple[Graph, NDArray[np.int64]] | None:
+    r"""Return the graph of those vertices that have labels, or share a neighbour with one that has.
+
+    They are joined by the neighbours they share, :math:`A D^{-1} A` without its diagonal, so that
+    one vertex between many others counts as much as one between two.
+
+    Parameters
+    ----------
+    graph : Graph
+    index : int array
+        The vertices whose labels are known.
+    most_pairs : int
+        Vertices between the most others are left out beyond it.
+
+    Returns
+    -------
+    graph, index : Graph and int array, or None
+        None where two vertices of that side are adjacent: the labels are not on one side, or too
+        few to tell.
+
+    Examples
+    --------
+    >>> g = Graph.from_edges([[0, 3], [1, 3], [1, 4], [2, 4]], labels=["a", "a", "b", None, None])
+    >>> far, index = two_steps(g, np.array([0, 1, 2]))
+    >>> far.edges.tolist(), index.tolist()
+    ([[0, 1], [1, 2]], [0, 1, 2])
+    >>> two_steps(g, np.array([0, 3])) is None
+    True
+    """
+    links = graph.adjacency
+    labelled = np.zeros(graph.n_vertices, dtype=bool)
+    labelled[index] = True
+    between = links @ labelled.astype(float) > 0
+    side = labelled | (links @ between.astype(float) > 0)
+    if (side & between).any() or (links @ side.astype(float) > 0)[side].any():
+        return None
+    members, middle = np.flatnonzero(side), np.flatnonzero(between)
+    n_each = np.diff(graph.indptr)[middle].astype(np.int64)
+    order = np.argsort(n_each, kind="stable")
+    middle = np.sort(middle[order[np.cumsum(n_each[order] ** 2) <= most_pairs]])
+    steps = sp.csr_array(links[members][:, middle])
+    back = sp.diags_array(1 / np.maximum(graph.degrees[middle], 1e-30)) @ steps.T
+    pairs = sp.coo_array(sp.csr_array(steps @ back))
+    other = pairs.row < pairs.col
+    far = Graph.from_edges(
+        np.stack([pairs.row[other], pairs.col[other]], axis=1), len(members),
+        weights=pairs.data[other], name=graph.name,
+    )  # fmt: skip
+    far = replace(far, labels=check_labels(graph)[members].copy(), classes=graph.classes)
+    return far, np.flatnonzero(labelled[members])
 
 
 def frequency_range(value: float) -> str:
@@ -204,7 +317,7 @@ class Diagnosis:
     steps : int
         2 where the labels are on one side of the graph, so that no two labelled vertices are
         adjacent: frequency and homophily are then those between vertices that share a neighbour
-        (:func:`~graphfilter.spectral.frequency.two_steps`). 1 otherwise.
+        (:func:`~graphfilter.spectral.diagnosis.two_steps`). 1 otherwise.
 
     Examples
     --------
@@ -254,54 +367,52 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     'Neighbours mostly differ in label. A low-pass model would blur the classes into each other:
     use an adaptive filter. Every label is known, so this is exact.'
     """
-    known = check_labels(graph) >= 0 if index is None else index
-    known = check_index(graph, known)
-    if len(known) < 2:
-        raise GraphError(f"a diagnosis needs at least 2 labelled vertices; got {len(known)}.")
-    if len(np.unique(check_labels(graph)[known])) < 2:
+    labels = check_labels(graph)
+    sample = check_index(graph, labels >= 0 if index is None else index)
+    counts = np.bincount(labels[sample], minlength=graph.n_classes)
+    if len(sample) < 2:
+        raise GraphError(f"a diagnosis needs at least 2 labelled vertices; got {len(sample)}.")
+    if np.count_nonzero(counts) < 2:
         raise GraphError("a diagnosis needs labels of at least two classes; got one.")
-    labels, seen = check_labels(graph), graph
+    near, place, steps = graph, sample, 1
     if index is not None:
-        labels = np.full(graph.n_vertices, -1)
-        labels[known] = check_labels(graph)[known]
-        seen = replace(graph, labels=labels)
-    edge, adjusted = homophily(seen), homophily(seen, "adjusted")
-    far = two_steps(seen, known) if graph.n_edges and np.isnan(edge) else None
-    near, own = (seen, known) if far is None else far
-    if far is not None:
-        edge, adjusted = homophily(near), homophily(near, "adjusted")
-    frequency = known_frequency(near, own)
+        seen = np.full(graph.n_vertices, -1)
+        seen[sample] = labels[sample]
+        near = replace(graph, labels=seen)
+    agreement = _agreement(near)
+    if graph.n_edges and np.isnan(agreement["edge"]) and (far := two_steps(near, sample)):
+        (near, place), steps = far, 2
+        agreement = _agreement(near)
+    edge, adjusted = agreement["edge"], agreement["adjusted"]
+    frequency = known_frequency(near, place)
     ends = frequency_range(frequency.mean_low), frequency_range(frequency.mean_high)
-    sure = "sure" if ends[0] == ends[1] != "unknown" else "unsure"
-    confidence = "exact" if len(own) == near.n_vertices else sure
+    confidence = "sure" if ends[0] == ends[1] != "unknown" else "unsure"
+    if len(place) == near.n_vertices:
+        confidence = "exact"
     range_name = frequency_range(frequency.mean)
-    steps = 1 if far is None else 2
     advice = advise(range_name, graph.n_edges, edge, adjusted, steps)
     if graph.n_edges:
-        sure = describe_confidence(frequency.mean_low, frequency.mean_high, confidence)
-        # Where the labels are too few to tell, that comes first.
-        advice = (
-            f"{sure} As far as the estimate goes: {advice}"
-            if confidence == "unsure"
-            else f"{advice} {sure}"
-        )
-    values = np.empty(0) if graph.features is None else feature_frequency(graph)
-    known_values = values[np.isfinite(values)]
-    counts = np.bincount(labels[known], minlength=seen.n_classes).tolist()
+        how_sure = describe_confidence(frequency.mean_low, frequency.mean_high, confidence)
+        if confidence == "unsure":  # That comes first where the labels are too few to tell.
+            advice = f"{how_sure} As far as the estimate goes: {advice}"
+        else:
+            advice = f"{advice} {how_sure}"
+    of_features = np.empty(0) if graph.features is None else feature_frequency(graph)
+    of_features = of_features[np.isfinite(of_features)]
     return Diagnosis(
         n_vertices=graph.n_vertices,
         n_edges=graph.n_edges,
-        n_isolated=int(np.count_nonzero(graph.degrees == 0)),
+        n_isolated=int(np.count_nonzero(np.diff(graph.indptr) == 0)),
         n_features=graph.n_features,
-        n_labelled=len(known),
-        class_counts=dict(zip(seen.classes.tolist(), counts, strict=True)),
+        n_labelled=len(sample),
+        class_counts=dict(zip(graph.classes.tolist(), counts.tolist(), strict=True)),
         label_frequency=frequency,
-        ranges=tuple(frequency_range(value) for value in frequency.value),
+        ranges=tuple(map(frequency_range, frequency.value)),
         range=range_name,
         edge_homophily=edge,
         adjusted_homophily=adjusted,
-        feature_frequency=(float(known_values.mean()), float(known_values.std()))
-        if len(known_values)
+        feature_frequency=(float(of_features.mean()), float(of_features.std()))
+        if len(of_features)
         else None,
         confidence=confidence,
         kind=describe_kind(range_name, confidence, graph.n_edges, edge, adjusted, steps),
@@ -310,14 +421,13 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     )
 
 
-def known_frequency(graph: Graph, known: ArrayLike) -> FrequencyEstimate:
+def known_frequency(graph: Graph, index: ArrayLike) -> FrequencyEstimate:
     """Estimate the label frequency on its scale, 0 to 2; NaN where there are no edges at all."""
-    found = estimate_label_frequency(graph, known).on_scale()
+    estimate = estimate_label_frequency(graph, index).on_scale()
     if graph.n_edges:
-        return found
-    none = np.full(graph.n_classes, np.nan)
-    nan = float("nan")
-    return replace(found, value=none, low=none, high=none, mean=nan, mean_low=nan, mean_high=nan)
+        return estimate
+    none, nan = np.full(graph.n_classes, np.nan), float("nan")
+    return replace(estimate, value=none, low=none, high=none, mean=nan, mean_low=nan, mean_high=nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,31 +488,24 @@ def diagnose_values(
     >>> diagnose_values(path, np.array([[1.0], [2.0], [3.0], [4.0]]), ["size"]).n_known
     4
     """
-    known = np.flatnonzero(np.isfinite(values).all(axis=1))
-    if len(known) < 2:
-        raise GraphError(f"a diagnosis needs at least 2 known vertices; got {len(known)}.")
-    own = values[known].astype(np.float64)
-    deviation = own.std(axis=0)
-    signals = (own - own.mean(axis=0)) / np.where(deviation == 0, 1, deviation)
-    steps, seen, index = 1, graph, known
-    correlation = _correlation(graph, known, signals)
+    index = np.flatnonzero(np.isfinite(values).all(axis=1))
+    if len(index) < 2:
+        raise GraphError(f"a diagnosis needs at least 2 known vertices; got {len(index)}.")
+    numbers = values[index].astype(np.float64)
+    deviation = numbers.std(axis=0)
+    signals = (numbers - numbers.mean(axis=0)) / np.where(deviation == 0, 1, deviation)
+    near, place, steps = graph, index, 1
+    correlation = _correlation(graph, index, signals)
     if graph.n_edges and np.isnan(correlation).all():
         codes = np.full(graph.n_vertices, -1)
-        codes[known] = 0
-        far = two_steps(graph.replace(labels=codes), known)
-        if far is not None:
-            steps, (seen, index) = 2, far
-            correlation = _correlation(seen, index, signals)
-    frequency = estimate_signal_frequency(seen, index, signals).on_scale()
-    return ValueDiagnosis(
-        tuple(names),
-        len(known),
-        frequency,
-        tuple(frequency_range(value) for value in frequency.value),
-        correlation,
-        steps,
-        _advise(correlation, steps, graph.n_edges),
-    )
+        codes[index] = 0
+        if far := two_steps(graph.replace(labels=codes), index):
+            (near, place), steps = far, 2
+            correlation = _correlation(near, place, signals)
+    frequency = estimate_signal_frequency(near, place, signals).on_scale()
+    ranges = tuple(map(frequency_range, frequency.value))
+    advice = _advise(correlation, steps, graph.n_edges)
+    return ValueDiagnosis(tuple(names), len(index), frequency, ranges, correlation, steps, advice)
 
 
 def _correlation(
