@@ -6,7 +6,8 @@ import hashlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +37,14 @@ _AT_ONCE = 1 << 22
 N_STARTS, FAR = 9, 0.1
 # The largest number of classes, and of notes, that a notebook shows.
 _MOST = 12
+
+
+class OpenedStore(NamedTuple):
+    """A graph store, its arrays as the header had them, and as they were mapped."""
+
+    folder: Path
+    stored: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +81,8 @@ class Graph:
         How strongly each edge type joins two vertices, where types were given.
     history : EdgeHistory or None
         When each edge came to be, where times were given, and which of them training may know.
+    opened : OpenedStore or None
+        The graph store that it was opened from.
     n_vertices, n_edges, n_features, n_classes : int
         Of undirected edges, each is counted once.
     directed : bool
@@ -99,6 +110,7 @@ class Graph:
     arcs: NDArray[np.float32] | None = None
     kinds: EdgeKinds | None = None
     history: EdgeHistory | None = None
+    opened: OpenedStore | None = None
     n_vertices: int = field(init=False)
     n_edges: int = field(init=False)
     n_features: int = field(init=False)

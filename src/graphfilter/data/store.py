@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.edges import EdgeKinds
-from graphfilter.data.graph import Graph
+from graphfilter.data.graph import Graph, OpenedStore
 from graphfilter.splits import Split
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
@@ -120,52 +120,30 @@ def map_array(folder: Path, stored: StoredArray) -> NDArray[Any]:
         raise DataFileError(path, f"must have a shape of one or two sizes; got {stored.shape}.")
     try:
         with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if status.st_size != stored.n_bytes:
+            n_bytes = os.fstat(file.fileno()).st_size
+            if n_bytes != stored.n_bytes:
                 problem = f"must have {stored.n_bytes:,} bytes, as the header says"
-                raise DataFileError(path, f"{problem}; got {status.st_size:,}. {_DAMAGED}")
-            if not status.st_size:
+                raise DataFileError(path, f"{problem}; got {n_bytes:,}. {_DAMAGED}")
+            if not n_bytes:
                 return np.empty(stored.shape, dtype=stored.dtype)
-            mapped: Any = MappedFile(file, dtype=stored.dtype, mode="r", shape=stored.shape)
+            mapped = np.memmap(file, dtype=stored.dtype, mode="r", shape=stored.shape)
     except OSError as error:
         raise DataFileError(path, f"cannot be read: {error.strerror}. {_DAMAGED}") from None
-    mapped.status = status
     # Behind a view: what is made of it is then an array like any other.
     return mapped.view(np.ndarray)
 
 
-class MappedFile(np.memmap[Any, Any]):
-    """A mapped file that knows which one it is, should another take its name."""
-
-    status: os.stat_result | None = None
-
-
 def store_of(graph: Graph) -> Path | None:
-    """Return the store that a graph's edges are mapped from; None where they are not."""
-
-    def file_of(array: Any) -> Path | None:
-        """Return the file that an array is mapped from, while that is the one of its name."""
-        while getattr(array, "status", None) is None and hasattr(array, "base"):
-            array = array.base
-        with suppress(OSError, AttributeError):
-            path = Path(array.filename)
-            return path if os.path.samestat(path.stat(), array.status) else None
+    """Return the store that a graph's edges are mapped from, unless it was replaced since."""
+    if graph.opened is None:
         return None
-
-    file = file_of(graph.indices)
-    if file is None or not (file.parent / HEADER_FILE).is_file():
+    folder, mapped = graph.opened.folder, graph.opened.arrays
+    if any(getattr(graph, role) is not mapped.get(role) for role in STRUCTURE):
         return None
-    try:
-        arrays = read_header(file.parent).arrays
-    except DataFileError:
-        return None  # It was changed since the graph was opened.
-    for role in STRUCTURE:
-        stored, array = arrays.get(role), getattr(graph, role)
-        if stored is None and array is None:
-            continue
-        if stored is None or file_of(array) != file.with_name(stored.file):
-            return None
-    return file.parent
+    with suppress(DataFileError):
+        if read_header(folder).arrays == graph.opened.stored:
+            return folder
+    return None
 
 
 def verify_array(folder: Path, stored: StoredArray) -> None:
@@ -523,20 +501,20 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
             parts = [arrays[f"features_{part}"] for part in ("values", "indices", "indptr")]
             shape = (header.n_vertices, header.n_features)
             features = sp.csr_array(tuple(parts), shape=shape)
+        optional = {role: arrays.get(role) for role in ("weights", "labels", "arcs")}
         return Graph(
             arrays["indptr"],
             arrays["indices"],
-            arrays.get("weights"),
-            features,
-            arrays.get("labels"),
-            np.array(header.classes, dtype=header.classes_type),
-            names,  # pyright: ignore[reportArgumentType]
-            None if header.feature_names is None else tuple(header.feature_names),
-            _splits(header, arrays),
-            tuple(header.notes),
-            header.name,
-            arrays.get("arcs"),
-            EdgeKinds(tuple(header.kinds), arrays["kinds"]) if header.kinds else None,
+            features=features,
+            classes=np.array(header.classes, dtype=header.classes_type),
+            vertex_names=names,  # pyright: ignore[reportArgumentType]
+            feature_names=None if header.feature_names is None else tuple(header.feature_names),
+            splits=_splits(header, arrays),
+            notes=tuple(header.notes),
+            name=header.name,
+            kinds=EdgeKinds(tuple(header.kinds), arrays["kinds"]) if header.kinds else None,
+            opened=OpenedStore(folder, header.arrays, arrays),
+            **optional,
         )
     except DataFileError:
         raise
