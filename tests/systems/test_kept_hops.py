@@ -160,7 +160,7 @@ def test_hops_that_a_full_disk_does_not_take_stay_in_memory(
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(powers._Scratch, "write", full)
+    monkeypatch.setattr(powers.RowsFile, "append", full)
     with caplog.at_level(logging.WARNING, "graphfilter"):
         assert len(kept(folder)) == 60 * 3 * 40 * 4
     assert "Hops are not kept" in caplog.text

@@ -23,7 +23,7 @@ from graphfilter.data.store import (
     map_array,
     writing_array,
 )
-from graphfilter.large.ids import ROWS_AT_ONCE, IdIndex, open_engine
+from graphfilter.large.ids import ROWS_AT_ONCE, IdIndex, query_batches
 from graphfilter.large.vertices import Report
 from graphfilter.tables.build import check_ends, note_rows, read_edge_blocks
 from graphfilter.tables.formats import frame_table
@@ -154,14 +154,14 @@ def sort_pairs(
             )
             if wanted
         }
-        engine = stack.enter_context(open_engine(scratch, memory))
-        engine.add_stream("pairs", *_both_ways(pairs, scratch))
         report("sorting", 0, total)
-        for block in _merged(engine.query("FROM pairs ORDER BY ALL"), merge):
+        both_ways = _both_ways(pairs, scratch)
+        entries = query_batches("FROM batches ORDER BY ALL", *both_ways, scratch, memory)
+        for block in _merged(entries, merge):
             rows = block.keys >> _SHIFT
             first = int(rows[0])
-            own = np.bincount(rows - first)
-            counts[first : first + len(own)] += own
+            in_block = np.bincount(rows - first)
+            counts[first : first + len(in_block)] += in_block
             writers["indices"].append((block.keys & _LOW) >> 1)
             if weighted:
                 writers["weights"].append(check_weights(block.together, len(block.keys)))
@@ -324,10 +324,9 @@ def list_ends(
     with (
         atomic_file(path) as temporary,
         parquet.ParquetWriter(temporary, schema, compression="lz4") as writer,
-        open_engine(path.parent, memory) as engine,
     ):
-        engine.add_stream("ids", schema, batches())
-        for batch in engine.query(f"SELECT DISTINCT {ID} FROM ids ORDER BY {ID}"):
+        query = f"SELECT DISTINCT {ID} FROM batches ORDER BY {ID}"
+        for batch in query_batches(query, schema, batches(), path.parent, memory):
             if not n_written and len(batch) and not batch.column(0)[0].as_py():
                 raise DataFileError(edges, "an end of an edge is empty. Fill it in.")
             writer.write_batch(pa.record_batch([batch.column(0).cast(pa.string())], schema=schema))

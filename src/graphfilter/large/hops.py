@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,8 +42,9 @@ from graphfilter.operators import Operator
 from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
 from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
 from graphfilter.util.errors import DataFileError, GraphError, ModelFileError
+from graphfilter.util.files import OWN, scratch_folder
 from graphfilter.util.machine import blocks, memory_of_process, threads_for
-from graphfilter.util.records import convert, read_checked_json, write_checked_json
+from graphfilter.util.records import RowsFile, convert, read_checked_json, write_checked_json
 from graphfilter.util.words import say_bytes
 
 Array = NDArray[np.float32]
@@ -211,57 +211,26 @@ def _write(
     operator: Operator,
     shape: tuple[int, int, int],
 ) -> StoredArray:
-    """Write hops by columns to a file without a name, and from there by vertices.
+    """Write hops by columns to files, and from there by vertices.
 
-    The features come first, in one pass, and then their powers, some columns at a time.
+    The features come first, in one pass, and then their powers, some columns at a time. What is
+    written is not mapped, so that a full disk is an error that can be caught.
     """
     n, n_parts, d = shape
     buffers = torch.empty(2, n, COLUMNS)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        scratch = _Scratch(file, shape)
-        first = 0
+    with scratch_folder(f"{OWN}hops-", folder) as scratch:
+        files = [(at, RowsFile(scratch / str(at.start), np.float32)) for at in blocks(d, COLUMNS)]
         for rows in _scaled_rows(graph, scaler):
-            for block in scratch.blocks:
-                scratch.write(block, 0, first, rows[:, slice(*block)])
-            first += len(rows)
-        for block in scratch.blocks:
-            columns = as_shared(scratch.map(block)[0])
-            for k, hop in enumerate(walk_powers(operator, columns, n_parts - 1, buffers), 1):
-                scratch.write(block, k, 0, hop.numpy())
-        file.flush()
+            for columns, file in files:
+                file.append(rows[:, columns])
+        for _, file in files:
+            for hop in walk_powers(operator, torch.from_numpy(file[:n]), n_parts - 1, buffers):
+                file.append(hop.numpy())
         with writing_array(folder / POWERS_ARRAY, "<f4", (n_parts * d,)) as writer:
             for at in blocks(n, _PIECE_BYTES // (4 * n_parts * max(d, 1))):
                 rows = np.empty((at.stop - at.start, n_parts, d), dtype=np.float32)
-                for block in scratch.blocks:
-                    rows[:, :, slice(*block)] = scratch.map(block)[:, at].transpose(1, 0, 2)
+                for columns, file in files:
+                    for k in range(n_parts):
+                        rows[:, k, columns] = file[k * n + at.start : k * n + at.stop]
                 writer.append(rows.reshape(len(rows), -1))
     return writer.result
-
-
-class _Scratch:
-    """A file of hops block by block of columns: of each the K + 1 hops, (n, c), one after another.
-
-    It is written to, not mapped, so that a full disk is an error that can be caught.
-    """
-
-    def __init__(self, file: IO[bytes], shape: tuple[int, int, int]) -> None:
-        self._file, self._shape = file, shape
-        n, n_parts, d = shape
-        self.blocks = [(at, min(at + COLUMNS, d)) for at in range(0, d, COLUMNS)]
-        file.truncate(4 * n * n_parts * d)
-
-    def write(self, block: tuple[int, int], k: int, first: int, values: Array) -> None:
-        """Write hop k of a block of columns, from a vertex on."""
-        n, n_parts, _ = self._shape
-        start, end = block
-        self._file.seek(4 * n * n_parts * start + 4 * (end - start) * (k * n + first))
-        self._file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
-
-    def map(self, block: tuple[int, int]) -> NDArray[Any]:
-        """Map a block of columns: its hops (K + 1, n, c)."""
-        self._file.flush()
-        n, n_parts, _ = self._shape
-        start, end = block
-        return np.memmap(
-            self._file, np.float32, "r", 4 * n * n_parts * start, (n_parts, n, end - start)
-        )

@@ -9,8 +9,7 @@ Numbers of ids, found in memory that does not depend on how long the ids or the 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +41,15 @@ def check_engine() -> None:
         )
 
 
-@contextmanager
-def open_engine(folder: Path, memory: int) -> Generator[Engine]:
-    """Yield an engine that spills to ``folder`` beyond its share of ``memory`` bytes."""
+def query_batches(
+    text: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], folder: Path, memory: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield what DuckDB makes of batches, which the query knows as ``batches``, piece by piece.
+
+    It spills to ``folder`` beyond its share of ``memory`` bytes.
+    """
     import duckdb
+    import pyarrow as pa
 
     spill = folder / "spill"
     # What a killed process left there is of no use to anybody.
@@ -58,62 +62,39 @@ def open_engine(folder: Path, memory: int) -> Generator[Engine]:
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
     }
+    errors: list[BaseException] = []
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except (GraphFilterError, KeyboardInterrupt) as error:
+            errors.append(error)  # DuckDB would say it in its own words.
+            raise
+
     connection = duckdb.connect(":memory:", config=settings)
     try:
         connection.execute("SET enable_progress_bar = false")
         # After the spill folder was set, which counts as outside.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        yield Engine(connection)
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except RuntimeError as error:
-        # What DuckDB says where a signal stopped it.
-        if "interrupted" not in str(error):
+        connection.register("batches", pa.RecordBatchReader.from_batches(schema, watched()))
+        yield from connection.sql(text).to_arrow_reader(ROWS_AT_ONCE)
+    except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
+        if errors:
+            raise errors[0] from None
+        # What DuckDB says where a signal stopped it, as an error of its own or not.
+        if isinstance(error, duckdb.InterruptException) or "interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        if not isinstance(error, duckdb.Error):
             raise
-        raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        text = " ".join(str(error).split())[:200]
+        problem = " ".join(str(error).split())[:200]
         raise DataFileError(
             folder,
-            f"DuckDB stopped ({text}). Give more `memory` or free disk space, and run the same "
+            f"DuckDB stopped ({problem}). Give more `memory` or free disk space, and run the same "
             "command again: finished steps are kept.",
         ) from None
     finally:
         connection.close()
-
-
-class Engine:
-    """Runs queries over streams of Arrow batches."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._failed: GraphFilterError | KeyboardInterrupt | None = None
-
-    def add_stream(self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
-        """Let one query read batches by this name, as they come."""
-        import pyarrow as pa
-
-        def watched() -> Iterator[pa.RecordBatch]:
-            try:
-                yield from batches
-            except (GraphFilterError, KeyboardInterrupt) as error:
-                # DuckDB would say it in its own words.
-                self._failed = error
-                raise
-
-        self._connection.register(name, pa.RecordBatchReader.from_batches(schema, watched()))
-
-    def query(self, text: str) -> Iterator[pa.RecordBatch]:
-        """Yield what a query gives, piece by piece."""
-        import duckdb
-
-        try:
-            yield from self._connection.sql(text).to_arrow_reader(ROWS_AT_ONCE)
-        except (duckdb.Error, OSError, ValueError):
-            if self._failed is not None:
-                raise self._failed from None
-            raise
 
 
 MOST_VERTICES = 1 << 31

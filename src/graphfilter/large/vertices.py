@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from graphfilter.data.edges import index_type
 from graphfilter.data.store import (
@@ -37,7 +36,8 @@ from graphfilter.util.machine import blocks
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_CELLS_AT_ONCE = 1 << 21
+# What is held at a time: cells of the table, and numbers that are made of them.
+_CELLS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 21, 1 << 22
 Report = Callable[[str, int, int], None]
 
 
@@ -190,25 +190,6 @@ def _seen_in(ids: Any, edges: TableSource) -> pa.Array:
     return only_in(ids, seen)
 
 
-_CELLS_AT_ONCE_features = 1 << 22
-
-
-@dataclass(frozen=True, eq=False)
-class _Encoded:
-    """The features of some columns of the table, in CSR form on disk."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float32]
-    width: int
-
-    def rows(self, start: int, stop: int) -> sp.csr_array:
-        first, last = int(self.indptr[start]), int(self.indptr[stop])
-        indptr = self.indptr[start : stop + 1] - first
-        own = (self.values[first:last], self.indices[first:last], indptr)
-        return sp.csr_array(own, shape=(stop - start, self.width))
-
-
 def encode_features(
     table: ColumnsOnDisk,
     encoder: TableEncoder,
@@ -218,7 +199,7 @@ def encode_features(
     report: Report,
 ) -> tuple[dict[str, StoredArray], list[str]]:
     """Write the features as :meth:`TableEncoder.encode` would make them; return also its notes."""
-    columns: list[_Encoded] = []
+    columns: list[sp.csr_array] = []
     notes: list[str] = []
     kinds = table.column(encoder.vertex_kind) if encoder.vertex_kind else None
     for first in range(0, len(encoder.columns), table.at_once):
@@ -229,14 +210,15 @@ def encode_features(
             together.append(matrix)
             notes += [note] if note else []
         table.release()
-        columns.append(_keep(_join(together), scratch / f"columns{first}"))
+        columns.append(_keep(together, scratch / f"columns{first}"))
     if not columns:
         return {}, notes
-    n_cells = table.num_rows * sum(column.width for column in columns)
-    n_values = sum(len(column.values) for column in columns)
+    width, n_values = (
+        sum(sizes) for sizes in zip(*((c.shape[1], c.nnz) for c in columns), strict=True)
+    )
     # The rule by which a table in memory is kept dense.
-    write = _write_dense if 4 * n_values >= n_cells else _write_sparse
-    return write(folder, columns, table.num_rows, report), notes
+    write = _write_dense if 4 * n_values >= table.num_rows * width else _write_sparse
+    return write(folder, _blocks(columns, width, report), width, n_values, table.num_rows), notes
 
 
 def _encode(
@@ -250,45 +232,40 @@ def _encode(
     return sp.csc_array((data, index, indptr), shape=(table.num_rows, len(counts))), note
 
 
-def _join(columns: list[sp.csc_array]) -> sp.csr_array:
-    """Put columns side by side; they are given up as they are taken, for their memory."""
+def _keep(columns: list[sp.csc_array], path: Path) -> sp.csr_array:
+    """Put columns side by side on disk; they are given up as they are taken, for their memory."""
     joined = columns.pop() if len(columns) == 1 else sp.hstack(columns, format="csc")
     columns.clear()
-    return sp.csr_array(joined.tocsr())
+    matrix = sp.csr_array(joined.tocsr())
+    parts = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
+    arrays = [
+        write_array(path.with_name(f"{path.name}_{part}.bin"), getattr(matrix, part), kind)
+        for part, kind in parts.items()
+    ]
+    mapped = tuple(map_array(path.parent, array) for array in arrays)
+    return sp.csr_array(mapped, shape=matrix.shape)
 
 
-def _keep(matrix: sp.csr_array, path: Path) -> _Encoded:
-    parts = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
-    mapped: list[Any] = []
-    for part, kind in parts.items():
-        file = path.with_name(f"{path.name}_{part}.bin")
-        mapped.append(map_array(path.parent, write_array(file, getattr(matrix, part), kind)))
-    return _Encoded(*mapped, width=matrix.shape[1])
-
-
-def _blocks(columns: list[_Encoded], n_rows: int, report: Report) -> Iterator[sp.csr_array]:
+def _blocks(columns: list[sp.csr_array], width: int, report: Report) -> Iterator[sp.csr_array]:
     """Put the columns side by side, a block of rows at a time."""
-    for at in blocks(n_rows, _CELLS_AT_ONCE_features // sum(column.width for column in columns)):
-        parts = [column.rows(at.start, at.stop) for column in columns]
-        yield sp.csr_array(sp.hstack(parts, format="csr"))
-        report("writing features", at.stop, n_rows)
+    n_rows = columns[0].shape[0]
+    for rows in blocks(n_rows, _NUMBERS_AT_ONCE // width):
+        yield sp.csr_array(sp.hstack([column[rows] for column in columns], format="csr"))
+        report("writing features", rows.stop, n_rows)
 
 
 def _write_dense(
-    folder: Path, columns: list[_Encoded], n_rows: int, report: Report
+    folder: Path, rows: Iterator[sp.csr_array], width: int, *_: int
 ) -> dict[str, StoredArray]:
-    width = sum(column.width for column in columns)
     with writing_array(folder / "features.bin", np.float32, (width,)) as writer:
-        for block in _blocks(columns, n_rows, report):
+        for block in rows:
             writer.append(block.toarray())
     return {"features": writer.result}
 
 
 def _write_sparse(
-    folder: Path, columns: list[_Encoded], n_rows: int, report: Report
+    folder: Path, rows: Iterator[sp.csr_array], width: int, n_values: int, n_rows: int
 ) -> dict[str, StoredArray]:
-    n_values = sum(len(column.values) for column in columns)
-    width = sum(column.width for column in columns)
     # As scipy numbers the entries of a table in memory, so that the bits are the same.
     parts = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(width + 1, np.int64)
     empty = sp.csc_array(parts, shape=(n_rows, width)).tocsr()
@@ -299,7 +276,7 @@ def _write_sparse(
         writing_array(folder / "features_values.bin", np.float32) as values,
     ):
         indptr.append(np.zeros(1, dtype=index))
-        for block in _blocks(columns, n_rows, report):
+        for block in rows:
             indptr.append(values.n_rows + block.indptr[1:].astype(np.int64))
             indices.append(block.indices)
             values.append(block.data)

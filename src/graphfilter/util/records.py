@@ -227,6 +227,8 @@ class RowsFile:
     ----------
     path : path
         A file that is made.
+    dtype : type
+        Of its numbers.
 
     Examples
     --------
@@ -237,25 +239,25 @@ class RowsFile:
     ([[2.0, 3.0], [4.0, 5.0]], [[4.0, 5.0], [0.0, 1.0]], 3)
     """
 
-    def __init__(self, path: AnyPath) -> None:
-        self._path = Path(path)
+    def __init__(self, path: AnyPath, dtype: type[np.floating] = np.float64) -> None:
+        self._path, self._dtype = Path(path), dtype
         self._path.touch()
         self._n, self._width = 0, 0
 
     def __len__(self) -> int:
         return self._n
 
-    def append(self, block: NDArray[np.float64]) -> None:
+    def append(self, block: NDArray[Any]) -> None:
         """Write rows after those that are there, of the same width."""
         if self._n and block.shape[1] != self._width:
             raise ValueError(f"rows must have {self._width} numbers; got {block.shape[1]}")
         with self._path.open("ab") as stream:
-            np.ascontiguousarray(block, dtype=np.float64).tofile(stream)
+            np.ascontiguousarray(block, dtype=self._dtype).tofile(stream)
         self._n, self._width = self._n + len(block), block.shape[1]
 
-    def __getitem__(self, rows: slice | NDArray[Any]) -> NDArray[np.float64]:
+    def __getitem__(self, rows: slice | NDArray[Any]) -> NDArray[Any]:
         """Return rows: of a slice, or with these numbers."""
         shape = (self._n, self._width)
         if not self._n * self._width:
-            return np.empty(shape)[rows]
-        return np.array(np.memmap(self._path, np.float64, "r", shape=shape)[rows])
+            return np.empty(shape, self._dtype)[rows]
+        return np.array(np.memmap(self._path, self._dtype, "r", shape=shape)[rows])
