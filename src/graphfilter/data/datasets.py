@@ -352,9 +352,10 @@ def load_dataset(
     >>> g.n_vertices, g.n_edges, g.n_classes
     (34, 78, 2)
     """
+    if name in MADE:  # No other package need be asked.
+        return MADE[name][1]().replace(name=name)
     entry, collection = _find(name)
-    if collection is None:
-        return MADE[entry.name][1]().replace(name=entry.name)
+    assert collection is not None
     return collection.load(entry.name, folder=folder, progress=progress)
 
 

@@ -35,6 +35,8 @@ from graphfilter.util.words import count
 _AT_ONCE = 1 << 22
 # Vertices to start from, and the share of the graph that counts as having come far.
 N_STARTS, FAR = 9, 0.1
+# What is mapped from a store while the graph has the edges that it holds.
+STRUCTURE = ("indptr", "indices", "weights")
 # The largest number of classes, and of notes, that a notebook shows.
 _MOST = 12
 
@@ -45,6 +47,10 @@ class OpenedStore(NamedTuple):
     folder: Path
     stored: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
+
+    def holds(self, graph: Graph) -> bool:
+        """Return whether the edges of a graph are those that were mapped."""
+        return all(getattr(graph, role) is self.arrays.get(role) for role in STRUCTURE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +88,7 @@ class Graph:
     history : EdgeHistory or None
         When each edge came to be, where times were given, and which of them training may know.
     opened : OpenedStore or None
-        The graph store that it was opened from.
+        The graph store that its edges were opened from.
     n_vertices, n_edges, n_features, n_classes : int
         Of undirected edges, each is counted once.
     directed : bool
@@ -127,6 +133,8 @@ class Graph:
         }
         for name, value in sizes.items():
             object.__setattr__(self, name, value)
+        if self.opened is not None and not self.opened.holds(self):
+            object.__setattr__(self, "opened", None)
         edges = (self.indptr, self.indices, self.weights, self.arcs)
         for array in (*edges, self.labels, self.classes):
             if array is not None:

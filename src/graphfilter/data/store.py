@@ -47,7 +47,6 @@ REBUILD = "Build it again with graphfilter store."
 _DAMAGED = "Restore it from a copy, or build the store again."
 # The arrays of measured values, which decide on no place in memory.
 VALUES = ("weights", "arcs", "kinds", "features", "features_values")
-STRUCTURE = ("indptr", "indices", "weights")
 OFFSETS, BYTES = "names_offsets", "names_bytes"
 PARTS = ("train", "val", "test")
 # Stores up to this size are compared with their checksums when they are opened: a second or two.
@@ -135,14 +134,9 @@ def map_array(folder: Path, stored: StoredArray) -> NDArray[Any]:
 
 def store_of(graph: Graph) -> Path | None:
     """Return the store that a graph's edges are mapped from, unless it was replaced since."""
-    if graph.opened is None:
-        return None
-    folder, mapped = graph.opened.folder, graph.opened.arrays
-    if any(getattr(graph, role) is not mapped.get(role) for role in STRUCTURE):
-        return None
     with suppress(DataFileError):
-        if read_header(folder).arrays == graph.opened.stored:
-            return folder
+        if graph.opened and read_header(graph.opened.folder).arrays == graph.opened.stored:
+            return graph.opened.folder
     return None
 
 

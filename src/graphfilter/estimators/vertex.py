@@ -61,7 +61,7 @@ from graphfilter.util.errors import (
     GraphError,
     GraphFilterError,
     check_count,
-    check_share,
+    check_number,
 )
 from graphfilter.util.machine import pick_device
 
@@ -146,7 +146,7 @@ class VertexEstimator(BaseEstimator):
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
         for name in ("validation_fraction", "calibration_fraction"):
-            check_share(name, getattr(self, name))
+            check_number(name, getattr(self, name), 0, below=1)
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""

@@ -23,10 +23,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.data.graph import Graph
+from graphfilter.data.graph import STRUCTURE, Graph
 from graphfilter.data.store import (
     KEPT_FROM_BYTES,
-    STRUCTURE,
     StoredArray,
     check_values,
     map_array,

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.data.graph import Graph
-from graphfilter.data.store import store_of
 from graphfilter.filters import Config, Filter
 from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.operators import Operator
-from graphfilter.util.errors import check_count, check_number, check_share
+from graphfilter.util.errors import check_count, check_number
 
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
@@ -58,7 +57,7 @@ class Sizes:
         n_values = x.nnz if sp.issparse(x) else 0
         return cls(
             graph.n_vertices, len(graph.indices), graph.n_features, n_values,
-            graph.n_classes, n_train, graph.weights is not None, store_of(graph) is not None,
+            graph.n_classes, n_train, graph.weights is not None, graph.opened is not None,
         )  # fmt: skip
 
 
@@ -158,7 +157,7 @@ class ModelConfig(Config):
                 check_count(field.name, value, least=int(field.name not in self.may_be_zero))
             elif kind == "float":
                 check_number(field.name, value)
-        check_share("dropout", self.dropout)
+        check_number("dropout", self.dropout, 0, below=1)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         """Return why the network should not be trained on a graph with so many labels, if so.

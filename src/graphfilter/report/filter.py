@@ -16,7 +16,7 @@ from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Density, label_energy
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.training import FitResult, Task
-from graphfilter.util.pictures import common_signs, mean_curve
+from graphfilter.util.pictures import common_signs
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
@@ -64,7 +64,8 @@ def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> 
 
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:
     """Return the mean response of some filters, all turned the way of the first."""
-    return mean_curve(np.array([response_at(f, operator) for f in filters]))
+    curves = np.array([response_at(f, operator) for f in filters])
+    return np.mean(common_signs(curves) * curves, axis=0)
 
 
 def filter_section(fit: Fit, density: Density) -> dict[str, Any]:
@@ -109,11 +110,11 @@ def filter_data(
     epochs = spread_out(n, MOST_FRAMES, keep=(kept,)) if learns else [kept]
     members = np.array([response_at(f, operator) for f in learned])
     signs = common_signs(members)
-    members *= signs[:, None]
+    members *= signs
 
     def frame(epoch: int) -> Any:
         made = [filter_at(f, r, epoch) for f, r in zip(learned, results, strict=True)]
-        return plain(np.mean(signs[:, None] * [response_at(f, operator) for f in made], axis=0))
+        return plain(np.mean(signs * [response_at(f, operator) for f in made], axis=0))
 
     return {
         "x": plain(FREQUENCIES),

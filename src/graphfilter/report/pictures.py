@@ -14,7 +14,7 @@ from graphfilter.spectral import Density
 from graphfilter.spectral.density import draw_densities
 from graphfilter.spectral.plot import FilterView, draw_view
 from graphfilter.util.files import atomic_file
-from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, mean_curve, shorten, unframe
+from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, common_signs, shorten, unframe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,9 +75,10 @@ def draw_channels(
     axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     for i, (name, members) in enumerate(filters.items()):
         frequency = np.linspace(0, 1 - lowest[name], 401)
+        curves = np.array([f.response(1 - frequency) for f in members])
         axes.plot(
             frequency,
-            mean_curve(np.array([f.response(1 - frequency) for f in members])),
+            np.mean(common_signs(curves) * curves, axis=0),
             color=COLOURS[i % len(COLOURS)],
             linestyle="-" if i < len(COLOURS) else "--",
             linewidth=0.8 + 2.4 * shares[name],

@@ -184,7 +184,7 @@ def draw_view(axes: Axes, view: FilterView) -> None:
         start = view.start.response(lam)
         axes.plot(FREQUENCY_GRID, start, color=GREY, linestyle="--", label="before training")
     curves = np.array([f.response(lam) for f in view.learned])
-    curves *= common_signs(curves)[:, None]
+    curves *= common_signs(curves)
     if len(curves) > 1:
         for curve in curves:
             axes.plot(FREQUENCY_GRID, curve, color=COLOURS[0], alpha=0.25, linewidth=1)

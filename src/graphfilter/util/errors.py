@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from math import nan
+from math import inf, nan
 from numbers import Integral, Real
 from os import PathLike
 
@@ -94,15 +94,10 @@ def check_count(name: str, value: object, least: int = 1, most: int = 10**6) -> 
     return int(value)
 
 
-def check_share(name: str, value: object) -> float:
-    """Return a number from 0 to below 1, or raise."""
-    if not 0 <= (share := check_number(name, value)) < 1:
-        raise ConfigError(f"{name} must be in [0, 1); got {value}.")
-    return share
-
-
-def check_number(name: str, value: object) -> float:
-    """Return ``value`` if it is a finite number that float32 holds; otherwise raise."""
+def check_number(
+    name: str, value: object, least: float = -_LARGEST, *, below: float = inf
+) -> float:
+    """Return ``value`` if it is a number that float32 holds, in this range; otherwise raise."""
     number = nan
     if not isinstance(value, bool) and isinstance(value, Real):
         with suppress(OverflowError):
@@ -110,6 +105,8 @@ def check_number(name: str, value: object) -> float:
     if not abs(number) <= _LARGEST:
         got = repr(value)[:40]
         raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
+    if not least <= number < below:
+        raise ConfigError(f"{name} must be in [{least:g}, {below:g}); got {value}.")
     return number
 
 

@@ -44,16 +44,11 @@ def shorten(name: Any, most: int = 24) -> str:
 
 
 def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sign that turns each response (row) the way of the first.
+    """Return a column of the signs that turn each response (row) the way of the first.
 
     The layers after a filter undo its sign, so members may learn the same filter with either.
     """
-    return np.where(curves @ curves[0] >= 0, 1.0, -1.0)
-
-
-def mean_curve(curves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of responses (rows), all turned the way of the first."""
-    return np.mean(common_signs(curves)[:, None] * curves, axis=0)
+    return np.where(curves @ curves[0] >= 0, 1.0, -1.0)[:, None]
 
 
 def unframe(axes: Axes) -> None:

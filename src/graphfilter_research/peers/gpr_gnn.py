@@ -13,7 +13,7 @@ from graphfilter.models.base import ModelConfig
 from graphfilter.models.layers import Generators, Input, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
-from graphfilter.util.errors import check_share
+from graphfilter.util.errors import check_number
 from graphfilter_research.peers.pieces import dropped
 
 
@@ -37,7 +37,7 @@ class GPRGNNConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_share("logit_dropout", self.logit_dropout)
+        check_number("logit_dropout", self.logit_dropout, 0, below=1)
 
 
 class GPRGNN(FilterNetwork, config=GPRGNNConfig):
