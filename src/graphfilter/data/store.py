@@ -495,11 +495,12 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
             parts = [arrays[f"features_{part}"] for part in ("values", "indices", "indptr")]
             shape = (header.n_vertices, header.n_features)
             features = sp.csr_array(tuple(parts), shape=shape)
-        optional = {role: arrays.get(role) for role in ("weights", "labels", "arcs")}
         return Graph(
             arrays["indptr"],
             arrays["indices"],
-            features=features,
+            arrays.get("weights"),
+            features,
+            arrays.get("labels"),
             classes=np.array(header.classes, dtype=header.classes_type),
             vertex_names=names,  # pyright: ignore[reportArgumentType]
             feature_names=None if header.feature_names is None else tuple(header.feature_names),
@@ -508,7 +509,7 @@ def open_store(path: str | PathLike[str], *, verify: bool | None = None) -> Grap
             name=header.name,
             kinds=EdgeKinds(tuple(header.kinds), arrays["kinds"]) if header.kinds else None,
             opened=OpenedStore(folder, header.arrays, arrays),
-            **optional,
+            arcs=arrays.get("arcs"),
         )
     except DataFileError:
         raise
