@@ -77,17 +77,84 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_distinct", "used"),
-    [(20, 20, True), (21, 11, False), (22, 11, True), (2000, 1000, True), (2002, 1001, False)],
+    ("n_rows", "n_distinct", "n_used"),
+    [(20, 20, 20), (21, 11, 10), (22, 11, 11), (2000, 1000, 1000), (2002, 1001, 1001), (25, 24, 1)],
 )
-def test_columns_of_too_many_words_are_left_out(n_rows: int, n_distinct: int, used: bool) -> None:
+def test_of_many_values_those_that_rows_share_are_used(
+    n_rows: int, n_distinct: int, n_used: int
+) -> None:
     words = [f"w{i % n_distinct}" for i in range(n_rows)]
-    assert bool(fit(x=words).columns) is used
+    encoder = fit(x=words)
+    assert len(encoder.feature_names) == n_used
+    features, said = encoder.encode(pa.table({"x": [*words, "new"]}), PATH)
+    assert features.sum() == n_rows - n_distinct + n_used
+    assert bool(said) == (n_used == n_distinct)
     table = pa.table({"x": words})
     assert len(TableEncoder.fit(table, PATH, categorical=["x"]).feature_names) == n_distinct
-    if not used:
-        with pytest.raises(DataFileError, match="look like text"):
-            TableEncoder.fit(table, PATH, required=["x"])
+
+
+def test_values_that_no_rows_share_are_left_out() -> None:
+    table = pa.table({"x": [f"w{i}" for i in range(21)]})
+    assert not TableEncoder.fit(table, PATH).columns
+    with pytest.raises(DataFileError, match="look like text"):
+        TableEncoder.fit(table, PATH, required=["x"])
+
+
+TITLES = ["red house by the sea", "blue house", "old red boat", "the boat of 1962", "x86_64 boat"]
+
+
+def test_words_are_sublinear_tfidf_of_length_one() -> None:
+    """Against scikit-learn's own; words are split at punctuation, digits are part of them."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    cells = [f"{TITLES[i % 5]} {TITLES[i % 3]} n{i}" for i in range(40)]
+    encoder = TableEncoder.fit(pa.table({"x": cells}), PATH, kinds={"x": "text"})
+    names = [n.removeprefix("x: ") for n in encoder.feature_names if n.startswith("x: ")]
+    assert {"red", "x86", "64", "1962"} <= set(names)
+    assert not any(name.startswith("n") for name in names)
+    counter = TfidfVectorizer(
+        sublinear_tf=True, token_pattern=r"[^\W_]+", min_df=2, vocabulary=names
+    )
+    expected = counter.fit_transform(cells).toarray()
+    np.testing.assert_allclose(encode(encoder, x=cells)[:, : len(names)], expected, atol=1e-4)
+
+
+def test_names_have_features_for_parts_of_their_words() -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    cells = [f"{a}-{b}@{c}.org" for a in ("ann", "bob", "eve") for b in ("python", "pyramid")
+             for c in ("debian", "ubuntu", "fedora")]  # fmt: skip
+    encoder = fit(x=[f"{cell}{i}" for i, cell in enumerate(cells * 2)])
+    grams = [n.removeprefix("x (letters): ") for n in encoder.feature_names if "letters" in n]
+    assert " py" in grams
+    counter = TfidfVectorizer(
+        sublinear_tf=True, analyzer="char_wb", ngram_range=(3, 4), vocabulary=grams
+    )
+    words = [f"{cell}{i}".replace("-", " ").replace("@", " ").replace(".", " ")
+             for i, cell in enumerate(cells * 2)]  # fmt: skip
+    expected = counter.fit_transform(words).toarray()
+    got = encode(encoder, x=[f"{cell}{i}" for i, cell in enumerate(cells * 2)])
+    np.testing.assert_allclose(got[:, -len(grams) :], expected, atol=1e-4)
+
+
+def test_codes_and_hashes_are_no_names() -> None:
+    import uuid
+
+    random = np.random.default_rng(0)
+    hashes = [str(uuid.UUID(bytes=random.bytes(16))) for _ in range(3000)]
+    encoder = fit(a=hashes, b=[f"customer-{i:05}" for i in range(3000)])
+    assert not encoder.columns
+
+
+def test_all_words_of_a_table_have_a_bounded_number_of_features(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graphfilter.tables.encoder.MOST_WIDE", 30)
+    values = [f"v{i % 40}" for i in range(1000)]
+    encoder = fit(few=["a", "b"] * 500, many=values, more=[f"{v} x" for v in values])
+    assert len(encoder.feature_names) == 30
+    loaded = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert loaded == encoder
 
 
 def test_a_mostly_numeric_column_is_never_silently_categorical() -> None:

@@ -49,6 +49,8 @@ class Cells:
         Whether 03/04 is expected to be the third of April.
     told : bool
         Whether the user named the kind of the column.
+    most : int
+        How many features a column of words may become.
     """
 
     def __init__(
@@ -60,9 +62,10 @@ class Cells:
         decimal: str = ".",
         day_first: bool = False,
         told: bool = False,
+        most: int = 100_000,
     ) -> None:
         self.column, self.name, self.where = column, name, where
-        self.decimal, self.day_first, self.told = decimal, day_first, told
+        self.decimal, self.day_first, self.told, self.most = decimal, day_first, told, most
         self.type = value_type(column)
         self.is_text = is_text(self.type)
 
@@ -73,7 +76,7 @@ class Cells:
         """Return some of the cells."""
         return Cells(
             self.column.filter(as_mask(rows)), self.name, self.where,
-            decimal=self.decimal, day_first=self.day_first, told=self.told,
+            decimal=self.decimal, day_first=self.day_first, told=self.told, most=self.most,
         )  # fmt: skip
 
     @cached_property

@@ -7,7 +7,7 @@ encoded as the table the model was trained on.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -37,6 +37,7 @@ from graphfilter.tables.numbers import (
 from graphfilter.tables.source import reading_table
 from graphfilter.tables.words import (
     FEW_ROWS,
+    MOST_WIDE,
     CategoryColumn,
     TextColumn,
     TruthColumn,
@@ -66,6 +67,8 @@ KINDS: dict[str, type[EncodedColumn]] = {
 ASKED_KINDS = (*(kind for kind in KINDS if kind != "list"), "drop")
 # More types of vertices than this are a column of other content.
 MOST_KINDS = 16
+# Columns of one kind that are spoken of one by one.
+_MOST_ALIKE = 3
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,11 @@ class TableEncoder:
         A column is what its cells are: numbers, truth values, dates, lists of numbers, or words.
         Where most cells are numbers and more than one in twenty is not, that is taken for a mistake
         in the file. Whole numbers of which some begin with a zero are words. Of words, a column of
-        more than 20 different cells that hold several words each is text; one of more than 1,000
-        different ones, or of which more than half are different (in a table of more than 20 rows),
-        is left out.
+        more than 20 different cells that hold several words each, or names that have words in
+        common, is text. Of more than 1,000 different values, or where more than half are different
+        (in a table of more than 20 rows), those that two rows share are categories; where hardly
+        any is shared, and nothing reads like text, the column is left out. All words together
+        become at most 100,000 features.
 
         Parameters
         ----------
@@ -164,37 +169,48 @@ class TableEncoder:
             types = Cells(table.column(vertex_kind))
             with reading_table(path):
                 _check_types(types)
-        columns, notes, plain = [], [], []
-        owned: dict[tuple[str, ...], list[str]] = {}
+        columns: list[EncodedColumn] = []
+        notes: list[str] = []
+        said: dict[str, dict[str, str]] = {}
+        owned: dict[tuple[str, ...], dict[str, None]] = {}
         day_first = sign_of(DecimalSigns()) == ","
-        for name in table.column_names:
+
+        def decide(name: str, most: int) -> list[EncodedColumn]:
             cells = Cells(
                 table.column(name), name, path,
-                decimal=sign_of(signs[name]), day_first=day_first, told=name in told,
+                decimal=sign_of(signs[name]), day_first=day_first, told=name in told, most=most,
             )  # fmt: skip
             owners = () if types is None or name == vertex_kind else _owners(cells, types)
             if types is not None and owners:
                 cells = cells.filter(_are_of(types.text, owners))
-            column, note = _understand(cells, told.get(name))
-            notes += [note] if note else []
-            if column is None:
-                if told.get(name) != "drop" and (name in required or name in told):
-                    remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
-                    raise DataFileError(path, f"{note} It was requested by name. {remedy}")
-                continue
-            columns.append(replace(column, of_kinds=owners, told=name in told))
-            if owners:
-                owned.setdefault(owners, []).append(name)
-            if column.kind == "number" and cells.is_text and not (note or name in told):
-                plain.append(name)
+            found = []
+            for column, note in _understand(cells, told.get(name)):
+                if column is None:
+                    if told.get(name) != "drop" and (name in required or name in told):
+                        remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
+                        raise DataFileError(path, f"{note} It was requested by name. {remedy}")
+                    said.setdefault("", {})[name] = note
+                    continue
+                found.append(replace(column, of_kinds=owners, told=name in told))
+                plain = column.kind == "number" and cells.is_text and name not in told
+                said.setdefault(column.kind, {})[name] = note or "plain" * plain
+            if owners and found:
+                owned.setdefault(owners, {})[name] = None
+            return found
+
+        for name in table.column_names:
+            columns += decide(name, MOST_WIDE)
+        if (most := _narrowest(columns)) < MOST_WIDE:
+            wide = dict.fromkeys(one.name for one in columns if len(one.feature_names) > most)
+            columns = [one for one in columns if one.name not in wide]
+            columns += [one for name in wide for one in decide(name, most)]
+        for kind, by_name in said.items():
+            notes += _say_alike(kind, {name: note for name, note in by_name.items() if note})
         notes += [
             f"Only vertices whose {vertex_kind!r} is {' or '.join(map(repr, owners))} have "
-            f"{listed_names(names)}."
+            f"{listed_names(list(names))}."
             for owners, names in owned.items()
         ]
-        if plain:
-            many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
-            notes.append(f"{many}; to change this: `kinds=(('NAME', 'category'),)`.")
         if gaps := [column.name for column in columns if column.marks_missing]:
             many = count(len(gaps), "column has", "columns have")
             notes.append(
@@ -297,44 +313,67 @@ def _are_of(types: Any, names: tuple[str, ...]) -> NDArray[np.bool_]:
     return index_in(types, pa.array(names, type=pa.string())) >= 0
 
 
-def _understand(cells: Cells, told: str | None) -> tuple[EncodedColumn | None, str]:
-    """Decide on one column; the note is '' where there is nothing to say."""
+def _narrowest(columns: Sequence[EncodedColumn]) -> int:
+    """Return how many features a column may have, so that all have at most ``MOST_WIDE``."""
+    widths = sorted(len(column.feature_names) for column in columns)
+    left = MOST_WIDE
+    for i, width in enumerate(widths):
+        if width * (len(widths) - i) > left:
+            return max(1, left // (len(widths) - i))
+        left -= width
+    return MOST_WIDE
+
+
+def _say_alike(kind: str, notes: Mapping[str, str]) -> list[str]:
+    """Return the notes about columns of one kind; of many, the first, and the names of the rest."""
+    names = list(notes)
+    if plain := [name for name in names if notes[name] == "plain"]:
+        many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
+        more = {name: note for name, note in notes.items() if note != "plain"}
+        change = "to change this: `kinds=(('NAME', 'category'),)`."
+        return [*_say_alike(kind, more), f"{many}; {change}"]
+    if len(names) <= _MOST_ALIKE:
+        return list(notes.values())
+    rest = f"{len(names) - 1:,} more columns {f'of this kind, {kind}' if kind else 'left out'}"
+    return [notes[names[0]], f"{rest}: {listed_names(names[1:])}."]
+
+
+def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | None, str]]:
+    """Decide on one column, or two of words; a note is '' where there is nothing to say."""
     import pyarrow as pa
 
     name = cells.name
     if told == "drop":
-        return None, ""
+        return [(None, "")]
     if ListColumn.can_hold(cells.type):
-        return ListColumn.fit(cells)
+        return [ListColumn.fit(cells)]
     if told is None and is_date_type(cells.type):
         told = "date"
     if not DateColumn.can_hold(cells.type):
-        return None, f"column {name!r} left out: {cells.type} is neither a number nor a word."
+        return [(None, f"column {name!r} left out: {cells.type} is neither a number nor a word.")]
     if told is not None:
-        return KINDS[told].fit(cells)
+        return [KINDS[told].fit(cells)]
     if pa.types.is_boolean(cells.type):
-        return TruthColumn.fit(cells)
+        return [TruthColumn.fit(cells)]
     if cells.iso_dates is not None:
-        return DateColumn.fit(cells)
+        return [DateColumn.fit(cells)]
     if cells.is_text:
         if (truths := TruthColumn.guess(cells)) is not None:
-            return truths
+            return [truths]
         if are_codes(cells):
-            return CategoryColumn.fit(cells, codes=True)
+            return [CategoryColumn.fit(cells, codes=True)]
     read = parse_numbers(cells, cells.decimal)
     n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
     if n_words + n_numbers == 0:
-        return None, f"column {name!r} left out: it is empty."
+        return [(None, f"column {name!r} left out: it is empty.")]
     if n_numbers > READ_PER_WORD * n_words:
         if _looks_like_an_id(read.values, name):
-            return None, (
-                f"column {name!r} left out: a different number in each row looks like an "
-                f"identifier ({otherwise(name, 'number')})."
-            )
-        return NumberColumn.fit(cells, read)
+            looks = "a different number in each row looks like an identifier"
+            return [(None, f"column {name!r} left out: {looks} ({otherwise(name, 'number')}).")]
+        return [NumberColumn.fit(cells, read)]
     column, note = DateColumn.fit(cells)
     if column is not None:
-        return column, note
+        return [(column, note)]
     if n_numbers > n_words:
         remedy = (
             f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
