@@ -80,6 +80,11 @@ class EncodedColumn(ABC):
         return (self.name,)
 
     @property
+    def encoded_fill(self) -> tuple[float, ...]:
+        """The replacement for a missing value, as features have it."""
+        return self.fill
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """One name per feature, the mark of missing values last."""
         mark = (f"{self.name}{MISSING_MARK}",) if self.marks_missing else ()
@@ -124,8 +129,10 @@ class EncodedColumn(ABC):
         seen = values[np.isfinite(values)]
         return {"fill": (median(seen),), "marks_missing": bool(np.isnan(values).any())}
 
-    def filled(self, values: NDArray[np.float64], n_words: int) -> tuple[Entries, str]:
-        """Put the remembered values where some are missing, and mark those."""
+    def filled(
+        self, values: NDArray[np.float64], n_words: int, origin: float = 0.0
+    ) -> tuple[Entries, str]:
+        """Put the remembered values where some are missing, mark those, and subtract an origin."""
         gone = np.isnan(values).any(axis=1)
         note = ""
         if gone.any():
@@ -136,7 +143,7 @@ class EncodedColumn(ABC):
                 n = count(int(gone.sum()), "value is", "values are")
                 note = f"column {self.name!r}: {n} missing{other}; replaced by the median."
                 note += "" if self.marks_missing else none
-        features = list(values.astype(np.float32).T)
+        features = list((values - origin).astype(np.float32).T)
         features += [gone.astype(np.float32)] if self.marks_missing else []
         rows = [np.flatnonzero(feature).astype(np.int32) for feature in features]
         data = [feature[own] for feature, own in zip(features, rows, strict=True)]
@@ -149,7 +156,7 @@ class EncodedColumn(ABC):
         places, others = np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)
         ends = np.cumsum(counts)[:-1]
         parts = list(zip(np.split(places[rows], ends), np.split(data, ends), strict=True))
-        for i, fill in enumerate(np.array(self.fill, dtype=np.float32)):
+        for i, fill in enumerate(np.array(self.encoded_fill, dtype=np.float32)):
             if fill:
                 index, values = parts[i]
                 put = np.concatenate([index, others])
@@ -159,15 +166,23 @@ class EncodedColumn(ABC):
         index, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         return index, values, np.array([len(own) for own, _ in parts], dtype=np.int64)
 
+    @property
+    def described(self) -> str:
+        """What a cell must be, in words."""
+        return "true or false" if self.kind == "boolean" else f"a {self.kind}"
+
+    def is_readable(self, n_words: int, values: NDArray[np.float64]) -> bool:
+        """Return whether so many words are few beside the values that were read."""
+        n_read = int((~np.isnan(values)).sum())
+        return self.told or n_read > READ_PER_WORD * n_words
+
     def check_readable(
         self, cells: Cells, is_word: NDArray[np.bool_], values: NDArray[np.float64]
     ) -> None:
         """Refuse a column of another kind than the one that was fitted; a few words are missing."""
-        n_words, n_read = int(is_word.sum()), int((~np.isnan(values)).sum())
-        if self.told or not n_words or n_read > READ_PER_WORD * n_words:
+        if not is_word.any() or self.is_readable(int(is_word.sum()), values):
             return
-        row = int(is_word.argmax())
-        text = "true or false" if self.kind == "boolean" else f"a {self.kind}"
+        row, text = int(is_word.argmax()), self.described
         raise at_row(
             cells.where,
             row,

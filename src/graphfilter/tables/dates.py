@@ -1,7 +1,8 @@
 """Dates and times, of any type or spelling, as numbers: days since the first one, hours of the day.
 
-Which spelling a column has is decided once, on its different words, by which reads the most of
-them. Where day and month cannot be told apart (03/04/2024), the caller's preference decides.
+Which spelling a column has is decided once, when it is fitted, on its different words, by which
+reads the most of them. Where day and month cannot be told apart (03/04/2024), the caller's
+preference decides. Later cells are read in that spelling, or in one that is never unclear.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from graphfilter.tables.cells import Cells, is_missing, is_usable
 from graphfilter.tables.columns import EncodedColumn, Entries, median, otherwise
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.util.errors import ConfigError, DataFileError
 
 # How dates in text can be spelled, as strptime has it.
@@ -34,6 +35,12 @@ _ISO = "%Y-%m-%d"
 # Spellings of the same shape, the day first, and the month.
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
 _MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
+_CLEAR = tuple(one for one in DAYS if one not in DAY_FIRST | _MONTH_FIRST)
+# Two-digit years end in this one, before version 0.3; a new column's end at most so far ahead.
+_NEWEST = 2068
+_YEARS_AHEAD = 10
+# Zones in which a time reads as without one.
+_NO_SHIFT = (None, "UTC", "Etc/UTC", "+00:00", "Z")
 _SECONDS_PER_DAY = 86_400
 # The first and the last day of years with four digits, in days since 1970.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
@@ -52,7 +59,7 @@ _PARTS = {
 _CLOCK = (
     "(?P<H>[0-9]{1,2}):(?P<M>[0-9]{1,2})(:(?P<S>[0-9]{1,2}))?([.,][0-9]+)?( ?(?P<p>[aApP])[mM])?"
 )
-_ZONE = "( ?(Z|UTC|(?P<sign>[+-])(?P<zH>[0-9]{2}):?(?P<zM>[0-9]{2})?))?"
+_ZONE = "( ?(?P<zone>Z|UTC|(?P<sign>[+-])(?P<zH>[0-9]{2}):?(?P<zM>[0-9]{2})?))?"
 
 
 def is_date_type(kind: Any) -> bool:
@@ -76,14 +83,16 @@ def find_spelling(words: Sequence[str], *, day_first: bool) -> str | None:
     # Both orders read dates whose days are all below 13.
     liked = DAY_FIRST if day_first else _MONTH_FIRST
     best = max(scores, key=lambda spelling: (scores[spelling], spelling in liked))
+    other = (DAY_FIRST | _MONTH_FIRST).get(best)
+    if other and _share_read(words, other) > _share_read(words, best):
+        best = other
     return best if scores[best] else None
 
 
 def is_unclear(words: Sequence[str], spelling: str) -> bool:
     """Return whether day and month of every word could be the other way round."""
     other = (DAY_FIRST | _MONTH_FIRST).get(spelling)
-    sample = words[:_SAMPLE]
-    return other is not None and _share_read(sample, other) == _share_read(sample, spelling)
+    return other is not None and _share_read(words, other) == _share_read(words, spelling)
 
 
 def _share_read(words: Sequence[str], spelling: str) -> float:
@@ -97,8 +106,12 @@ def _share_read(words: Sequence[str], spelling: str) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
-def read_word(word: str, spelling: str) -> float:
-    """Return seconds since 1970, or since midnight for times; NaN where a word has none."""
+def read_word(word: str, spelling: str, newest: int = _NEWEST, zones: str = "") -> float:
+    """Return seconds since 1970, or since midnight for times; NaN where a word has none.
+
+    The years of two digits end with ``newest``; where ``zones`` is 'all', times must have a zone,
+    where it is 'none', none that shifts them.
+    """
     found = _pattern(spelling).fullmatch(word)
     if found is None:
         return math.nan
@@ -114,11 +127,15 @@ def read_word(word: str, spelling: str) -> float:
     clock = 3600 * hour + 60 * minute + second
     if spelling == TIME:
         return float(clock % _SECONDS_PER_DAY)
+    if zones == "all" and part["H"] and not part["zone"]:
+        return math.nan
     if part["sign"]:
         offset = 3600 * int(part["zH"]) + 60 * int(part["zM"] or 0)
+        if zones == "none" and offset:
+            return math.nan
         clock -= offset if part["sign"] == "+" else -offset
     day, month = int(part["d"]), int(part.get("m") or _MONTHS.get(part["b"].lower(), 0))
-    year = int(part["Y"]) if "Y" in part else int(part["y"]) + (1900 if part["y"] >= "69" else 2000)
+    year = int(part["Y"]) if "Y" in part else newest - (newest - int(part["y"])) % 100
     if not (1 <= month <= 12 and 1 <= day <= 31 and year):
         return math.nan
     # The 30th of February is the first or second of March.
@@ -136,22 +153,34 @@ def _pattern(spelling: str) -> re.Pattern[str]:
     return re.compile(f"{day}({between}{_CLOCK}{_ZONE})?")
 
 
-def read_seconds(cells: Cells, spelling: str) -> NDArray[np.float64]:
-    """Return seconds since 1970, or since midnight for times; NaN where there is none."""
+def read_seconds(
+    cells: Cells, spelling: str, newest: int = _NEWEST, zones: str = "", *, clear: bool = False
+) -> NDArray[np.float64]:
+    """Return seconds since 1970, or since midnight for times; NaN where there is none.
+
+    With ``clear`` cells in another spelling that cannot be mistaken are read too.
+    """
     import pyarrow as pa
 
     if not is_date_type(cells.type):
-        if not spelling:
-            return np.full(len(cells), np.nan)
-        if spelling == _ISO and cells.iso_dates is not None:
+        if spelling == _ISO and zones != "all" and cells.iso_dates is not None:
             return cells.iso_dates
-        return cells.of_words(lambda word: read_word(word, spelling))
+        tried = [one for one in (spelling, *(_CLEAR if clear and spelling != TIME else ())) if one]
+
+        def read(word: str) -> float:
+            found = (read_word(word, one, newest, zones) for one in tried)
+            return next((value for value in found if value == value), math.nan)
+
+        return cells.of_words(read)
     if pa.types.is_time(cells.type):
         values = cells.column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+        return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
+    if pa.types.is_timestamp(cells.type):
+        per_second = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[cells.type.unit]
+        column = cells.column.cast(pa.timestamp(cells.type.unit, cells.type.tz))
     else:
-        zone = getattr(cells.type, "tz", None)
-        values = cells.column.cast(pa.timestamp("us", tz=zone), safe=False).cast(pa.int64())
-    return np.asarray(values.cast(pa.float64(), safe=False)) / 1e6
+        column, per_second = cells.column.cast(pa.timestamp("s")), 1
+    return np.asarray(column.cast(pa.int64()).cast(pa.float64(), safe=False)) / per_second
 
 
 @dataclass(frozen=True)
@@ -166,18 +195,25 @@ class DateColumn(EncodedColumn):
         ``'days'`` since ``origin``, ``'hours'`` of the day, or both.
     origin : int
         The day that days are counted from, in days since 1970.
+    newest : int
+        The last of the hundred years that are written with two digits.
+    zones : str
+        Whether times had a zone: 'all' or 'none'; '' before version 0.3.
     """
 
     kind: ClassVar[str] = "date"
     spelling: str = ""
     parts: tuple[str, ...] = ()
     origin: int = 0
+    newest: int = _NEWEST
+    zones: str = ""
 
     @classmethod
     def fit(cls, cells: Cells) -> tuple[Self | None, str]:
         import pyarrow as pa
 
-        name, spelling, unclear = cells.name, "", ""
+        name, spelling, said, newest = cells.name, "", "", _NEWEST
+        zones = "all" if getattr(cells.type, "tz", None) else "none"
         if not is_date_type(cells.type):
             iso = cells.iso_dates is not None
             found = [] if iso else known_words(cells)
@@ -185,8 +221,14 @@ class DateColumn(EncodedColumn):
             if not spelling:
                 return None, f"column {name!r} left out: its cells are not dates in a known format."
             if is_unclear(found, spelling):
-                unclear = f" (format {spelling}; day and month could be swapped)"
-        seconds = read_seconds(cells, spelling)
+                said = f" (format {spelling}; day and month could be swapped)"
+            if "%y" in spelling:
+                newest = _find_newest(found, spelling)
+                said += f" (years of two digits as {newest - 99} to {newest})"
+            parts = [_pattern(spelling).fullmatch(word) for word in found[:_SAMPLE]]
+            clocks = [part["zone"] for part in parts if part and part["H"] and spelling != TIME]
+            zones = "all" if 2 * sum(map(bool, clocks)) > len(clocks) else "none"
+        seconds = read_seconds(cells, spelling, newest, zones)
         if np.isnan(seconds).all():
             return None, f"column {name!r} left out: it is empty."
         seen = seconds[~np.isnan(seconds)]
@@ -199,25 +241,55 @@ class DateColumn(EncodedColumn):
         fill = {"days": median(days) - origin, "hours": median(hours)}
         fitted = cls(
             name, tuple(fill[part] for part in parts), len(seen) < len(seconds),
-            spelling=spelling, parts=parts, origin=origin,
+            spelling=spelling, parts=parts, origin=origin, newest=newest, zones=zones,
         )  # fmt: skip
         made = " and ".join({"days": "days", "hours": "hours of the day"}[part] for part in parts)
-        note = f"column {name!r} read as {'a time' if is_time else 'a date'}{unclear}: {made}"
+        note = f"column {name!r} read as {'a time' if is_time else 'a date'}{said}: {made}"
         return fitted, f"{note} ({otherwise(name, 'category')})."
 
     def encode(self, cells: Cells) -> tuple[Entries, str]:
-        spelling, typed = self.spelling, is_date_type(cells.type)
-        seconds = read_seconds(cells, spelling)
-        if np.isnan(seconds).any() and not typed:
-            found = known_words(cells)
-            if found and not (spelling and _share_read(found[:_SAMPLE], spelling)):
-                day_first = spelling in DAY_FIRST
-                spelling = find_spelling(found, day_first=day_first) or spelling
-                seconds = read_seconds(cells, spelling)
-            self.check_readable(cells, np.isnan(seconds) & ~cells.blank, seconds)
+        import pyarrow as pa
+
+        seconds, said = read_seconds(cells, self.spelling, self.newest, self.zones, clear=True), ""
+        is_word = np.zeros(len(cells), dtype=bool)
+        if not is_date_type(cells.type):
+            is_word, said = np.isnan(seconds) & ~cells.blank, self._check_order(cells)
+        elif pa.types.is_timestamp(cells.type) and (
+            (self.zones == "all" and not cells.type.tz)
+            or (self.zones == "none" and cells.type.tz not in _NO_SHIFT)
+        ):
+            problem = f"must be {self.described}, as when the model was fitted"
+            raise DataFileError(cells.where, f"column {self.name!r} {problem}.")
+        self.check_readable(cells, is_word, seconds)
         days, hours = _days_and_hours(seconds)
         by_part = {"days": days - self.origin, "hours": hours}
-        return self.filled(np.stack([by_part[part] for part in self.parts], axis=1), 0)
+        values = np.stack([by_part[part] for part in self.parts], axis=1)
+        entries, note = self.filled(values, int(is_word.sum()))
+        return entries, " ".join(filter(None, (note, said)))
+
+    @property
+    def described(self) -> str:
+        zone = {"all": " with a time zone", "none": " without a time zone"}.get(self.zones, "")
+        return f"a date{f' like {self.spelling}' if self.spelling else ''}{zone}"
+
+    def _check_order(self, cells: Cells) -> str:
+        """Refuse cells of which all have day and month the other way round; say if all may."""
+        other = (DAY_FIRST | _MONTH_FIRST).get(self.spelling)
+        words = known_words(cells)
+        if other is None or not words:
+            return ""
+        swapped, plain = (
+            np.isnan([read_word(word, one, self.newest, self.zones) for word in words])
+            for one in (other, self.spelling)
+        )
+        if swapped.any():
+            return ""
+        if not plain.any():
+            how = f"read as {self.spelling}, as when the model was fitted"
+            return f"column {self.name!r}: day and month could be swapped; {how}."
+        row = int((cells.codes == cells.words.index(words[int(plain.argmax())])).argmax())
+        problem = f"must be {self.described}, as when the model was fitted; all are like {other}"
+        raise at_row(cells.where, row, f"column {self.name!r} {problem}. Write them as before.")
 
     @staticmethod
     def can_hold(kind: Any) -> bool:
@@ -232,9 +304,22 @@ class DateColumn(EncodedColumn):
     def check(self) -> None:
         super().check()
         whole = self.parts in (("days",), ("hours",), ("days", "hours"))
-        whole &= self.spelling in ("", *DAYS, TIME)
+        whole &= self.spelling in ("", *DAYS, TIME) and self.zones in ("", "all", "none")
         if not (whole and _FIRST_DAY <= self.origin <= _LAST_DAY):
             raise ValueError(f"dates of column {self.name!r}")
+
+
+def _find_newest(words: Sequence[str], spelling: str) -> int:
+    """Return the last of a hundred years: in the middle of the longest time without any date.
+
+    Before it, the years are in the past, or a few ahead.
+    """
+    found = (_pattern(spelling).fullmatch(word) for word in words)
+    years = sorted({int(part["y"]) for part in found if part})
+    gaps = [((b - a) % 100 or 100, a) for a, b in zip(years, [*years[1:], *years[:1]], strict=True)]
+    gap, last = max(gaps)
+    limit = datetime.now(UTC).year + _YEARS_AHEAD
+    return limit - (limit - last) % 100 + gap // 2
 
 
 def _days_and_hours(seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:

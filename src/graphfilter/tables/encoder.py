@@ -315,7 +315,7 @@ def _are_of(types: Any, names: tuple[str, ...]) -> NDArray[np.bool_]:
 
 def _narrowest(columns: Sequence[EncodedColumn]) -> int:
     """Return how many features a column may have, so that all have at most ``MOST_WIDE``."""
-    widths = sorted(len(column.feature_names) for column in columns)
+    widths = sorted(len(one.feature_names) for one in columns if not one.fills)
     left = MOST_WIDE
     for i, width in enumerate(widths):
         if width * (len(widths) - i) > left:
@@ -379,7 +379,7 @@ def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | No
             f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
             f"`categorical={(name,)}`, or `drop={(name,)}`."
         )
-        raise not_a_number(cells, int(read.is_word.argmax()), remedy)
+        raise not_a_number(cells, int(read.is_word.argmax()), remedy, unit=read.unit)
     return guess_words(cells)
 
 

@@ -330,7 +330,7 @@ def read_number_column(
     """
     table, (column,) = _read(path, [name])
     with reading_table(table):
-        cells = Cells(column, name, table)
+        cells = Cells(column, name, table, told=True)
         read = parse_numbers(cells, guess_decimal(cells, table))
         if read.is_word.any():
             row = int(read.is_word.argmax())

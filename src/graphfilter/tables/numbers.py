@@ -2,12 +2,16 @@
 
 Which of point and comma is the decimal sign is decided per column: by its own cells where one of
 them can be read in one way only, else by the other columns of its file. Arrow reads columns of
-plain numbers; where some cell is written otherwise, each different word is read here.
+plain numbers; where some cell is written otherwise, each different word is read here, by itself.
+
+A column keeps how its numbers were written when it was fitted: decimal sign, per cent, currency. A
+cell that is written otherwise is an error, or missing and counted; it is never read as a multiple.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,11 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, is_missing, without_gaps
-from graphfilter.tables.columns import EncodedColumn, Entries, otherwise
+from graphfilter.tables.columns import (
+    EncodedColumn,
+    Entries,
+    median,
+    otherwise,
+)
 from graphfilter.tables.source import TableSource, at_row
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count
 
+# Float32 rounds by such a share of a number; where that is more than such a share of the spread,
+# an origin is subtracted.
+_STEP, _LOST = 1e-7, 1e-3
 # A column of numbers may hold one other word in so many cells, which are then missing.
 NUMBERS_PER_WORD = 19
 _SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "zł": "PLN"}
@@ -37,7 +49,7 @@ _BLANK = f"[{_SPACE}]*"
 # Bracket, unit, sign, unit, digits, power, unit.
 _SHAPE = re.compile(
     rf"(\()?{_BLANK}({_UNIT})?{_BLANK}([-+−–])?{_BLANK}({_UNIT})?{_BLANK}"
-    rf"([0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)([eE][-+]?[0-9]+)?{_BLANK}({_UNIT}|%)?{_BLANK}\)?"
+    rf"([0-9](?:[0-9.,{_GAP}]*[0-9.,])?|[.,][0-9]+)([eE][-+]?[0-9]+)?{_BLANK}({_UNIT}|%)?{_BLANK}(\))?"
 )
 _STYLES = {
     ".": re.compile(rf"([0-9]+|[1-9][0-9]{{0,2}}([,{_GAP}][0-9]{{3}})+)?(\.[0-9]*)?"),
@@ -48,7 +60,8 @@ _INFINITE = {
     sign + word: float(sign + word) for sign in ("", "+", "-") for word in ("inf", "infinity")
 }
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-_GROUPED = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+# A number whose points may all stand between thousands.
+_GROUPED = r"^[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+$"
 _LED = re.compile(r"0[0-9]+")
 _DIGIT = re.compile("[0-9]")
 
@@ -62,13 +75,19 @@ class Numbers(NamedTuple):
         NaN where there is none.
     is_word : bool array (n,)
         Where a cell is neither a number nor empty.
-    units : frozenset of str
-        The currencies that stand beside the numbers, by their codes, and ``'%'``.
+    unit : str
+        The currency that stands beside the numbers, by its code, or ``'%'``; '' for none.
+    other_units : tuple of str
+        What stands beside cells that are words, for a number must be in ``unit``.
+    unclear : str
+        A word that can be read with either decimal sign, where some can with the other only.
     """
 
     values: NDArray[np.float64]
     is_word: NDArray[np.bool_]
-    units: frozenset[str] = frozenset()
+    unit: str = ""
+    other_units: tuple[str, ...] = ()
+    unclear: str = ""
 
 
 class DecimalSigns(NamedTuple):
@@ -91,19 +110,38 @@ class DecimalSigns(NamedTuple):
 def find_decimal_signs(cells: Cells) -> DecimalSigns:
     """Count the words of a column by the decimal signs they can be read with.
 
-    Plain numbers are not looked at: their points say little, and there may be millions.
+    Plain numbers, of which there may be millions, are looked at together.
     """
+    import pyarrow.compute as pc
+
+    if not cells.is_text or cells.iso_dates is not None:
+        return DecimalSigns()
+    if _cast_plain(cells.text) is not None:
+        first = cells.text[0].as_py() if len(cells) else ""
+        if "." in first and not re.match(_GROUPED, first):
+            return DecimalSigns(points=1)
+        point, grouped = pc.MatchSubstringOptions("."), pc.MatchSubstringOptions(_GROUPED)
+        words = cells.text.filter(pc.call_function("match_substring", [cells.text], point))
+        if not len(words):
+            return DecimalSigns()
+        fit = pc.call_function("match_substring_regex", [words], grouped)
+        if pc.call_function("all", [fit]).as_py():
+            return DecimalSigns(unclear=frozenset("."))
+        return DecimalSigns(points=1)
     points, commas, unclear = 0, 0, set[str]()
-    if cells.is_text and _cast_plain(cells.text) is cells.iso_dates is None:
-        for word in cells.words:
-            if (parts := _take_apart(word)) is None:
-                continue
-            digits = parts[4] or ""
-            point, comma = (bool(_STYLES[sign].fullmatch(digits)) for sign in ".,")
-            points, commas = points + (point and not comma), commas + (comma and not point)
-            if point and comma:
-                unclear.update(sign for sign in ",." if sign in digits)
+    for word in cells.words:
+        point, comma = _signs_of(word)
+        points, commas = points + (point and not comma), commas + (comma and not point)
+        if point and comma:
+            unclear.update(sign for sign in ",." if sign in word)
     return DecimalSigns(points, commas, frozenset(unclear))
+
+
+def _signs_of(word: str) -> tuple[bool, bool]:
+    """Return whether a word can be read with a decimal point, and with a comma."""
+    if (parts := _take_apart(word)) is None:
+        return False, False
+    return bool(_STYLES["."].fullmatch(parts[4])), bool(_STYLES[","].fullmatch(parts[4]))
 
 
 def guess_decimal(cells: Cells, table: TableSource, decimal: str | None = None) -> str:
@@ -118,27 +156,65 @@ def guess_decimal(cells: Cells, table: TableSource, decimal: str | None = None) 
     return signs.choose(table.decimal_hint if "," in signs.unclear else ".")
 
 
-def parse_numbers(cells: Cells, decimal: str = ".") -> Numbers:
-    """Read a column of any type as numbers with this decimal sign."""
+def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> Numbers:
+    """Read a column of any type as numbers with this decimal sign.
+
+    Each cell is read by itself: one that can be read with the other decimal sign only is read so.
+    A number in another ``unit`` is a word: per cent and others are different numbers, and so are
+    two currencies. Without ``unit`` most cells decide; with ``'any'`` all are taken.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     column, no_words = cells.column, np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
     if not cells.is_text:
-        return Numbers(np.asarray(column.cast(pa.float64(), safe=False)), no_words)
-    # Points that all stand between thousands are not decimal where commas are.
-    grouped = decimal == "," and [word for word in cells.words if "." in word]
-    grouped = grouped and all(map(_GROUPED.fullmatch, grouped))
-    if not grouped and (plain := _cast_plain(cells.text)) is not None:
-        return Numbers(plain, no_words)
-    if all(word.lower() in _TRUTH or is_missing(word) for word in cells.words):
-        return Numbers(cells.of_words(lambda word: _TRUTH.get(word.lower(), np.nan)), no_words)
-    units = set[str]()
-    values = [_read_number(word, decimal, units) for word in cells.words]
-    numbers = np.array(values)
-    is_word = np.isnan(numbers) & [not is_missing(word) for word in cells.words]
-    return Numbers(numbers[cells.codes], is_word[cells.codes], frozenset(units))
+        values = np.asarray(column.cast(pa.float64(), safe=False))
+        other = ~np.isnan(values) & (values != 0) & (unit == "%")
+        others = ("numbers without a per cent sign",) * bool(other.any())
+        return Numbers(np.where(other, np.nan, values), other, unit or "", others)
+    point = pc.MatchSubstringOptions(".")
+    plain = unit != "%" and (
+        decimal == "."
+        or not pc.call_function(
+            "any", [pc.call_function("match_substring", [cells.text], point)]
+        ).as_py()
+    )
+    if plain and (values := _cast_plain(cells.text)) is not None:
+        return Numbers(values, no_words, unit or "")
+    truth = _TRUTH if cells.told else {}
+    read = [_read_number(word, decimal) for word in cells.words]
+    if unit is None:
+        unit = _main_unit(read, cells)
+    values, others = np.full(len(read), np.nan), set[str]()
+    for i, (word, (value, own, _)) in enumerate(zip(cells.words, read, strict=True)):
+        plain = not own and (unit != "%" or not value)
+        if value == value and not (plain or unit in (own, "any")):
+            others.add(own or "numbers without a per cent sign")
+        else:
+            values[i] = truth.get(word.lower(), value)
+    is_word = np.isnan(values) & [not is_missing(word) for word in cells.words]
+    unclear = ""
+    if any(swapped for _, _, swapped in read):
+        either = (word for word in cells.words if all(_signs_of(word)) and re.search("[.,]", word))
+        unclear = next(either, "")
+    return Numbers(
+        values[cells.codes], is_word[cells.codes], unit, tuple(sorted(others)), unclear
+    )  # fmt: skip
+
+
+def _main_unit(read: list[tuple[float, str, bool]], cells: Cells) -> str:
+    """Return what stands beside most numbers: per cent, or the commonest currency if any."""
+    if not any(unit for _, unit, _ in read):
+        return ""
+    n_cells = Counter[str]()
+    for (value, unit, _), n in zip(read, np.bincount(cells.codes).tolist(), strict=True):
+        n_cells[unit] += n * bool(value == value and (value or unit))
+    if 2 * n_cells["%"] >= sum(n_cells.values()):
+        return "%"
+    currencies = n_cells.keys() - {"", "%"}
+    return max(sorted(currencies), key=lambda unit: n_cells[unit], default="")
 
 
 def _cast_plain(text: Any) -> NDArray[np.float64] | None:
@@ -154,25 +230,31 @@ def _cast_plain(text: Any) -> NDArray[np.float64] | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _take_apart(word: str) -> tuple[str | None, ...] | None:
+def _take_apart(word: str) -> tuple[str, ...] | None:
     """Take a word apart: sign, digits, power and unit; None where it is no number."""
     found = _SHAPE.fullmatch(word) if _DIGIT.search(word) else None
-    return None if found is None else found.groups()
+    if found is None or bool(found[1]) != bool(found[8]):
+        return None
+    return found.groups("")
 
 
-def _read_number(word: str, decimal: str, units: set[str]) -> float:
-    """Read a word as a number; what stands beside it goes to ``units``."""
+def _read_number(word: str, decimal: str) -> tuple[float, str, bool]:
+    """Read a word as a number, NaN where it is none; return what stands beside it, too.
+
+    The last says whether it can only be read with the other decimal sign, and was.
+    """
     parts = _take_apart(word)
-    if parts is None or not _STYLES[decimal].fullmatch(parts[4] or ""):
-        return _INFINITE.get(word.lower(), np.nan)
-    bracket, before, sign, inner, digits, power, after = parts
-    plain = _BETWEEN[decimal].sub("", digits or "").replace(decimal, ".")
-    value = float(plain + (power or ""))
+    swapped = parts is not None and not _STYLES[decimal].fullmatch(parts[4])
+    if swapped:
+        decimal = "." if decimal == "," else ","
+    if parts is None or (swapped and not _STYLES[decimal].fullmatch(parts[4])):
+        return _INFINITE.get(word.lower(), np.nan), "", False
+    bracket, before, sign, inner, digits, power, after, _ = parts
+    value = float(_BETWEEN[decimal].sub("", digits).replace(decimal, ".") + power)
     value = -value if bracket or (sign and sign != "+") else value
-    for unit in (before, inner, after):
-        if unit:
-            units.add(_SYMBOLS.get(unit.lower(), unit.upper()))
-    return value / 100 if after == "%" else value
+    unit = before or inner or after
+    unit = _SYMBOLS.get(unit.lower(), unit.upper())
+    return value / 100 if unit == "%" else value, unit, swapped
 
 
 def are_codes(cells: Cells) -> bool:
@@ -202,21 +284,31 @@ class NumberColumn(EncodedColumn):
     Attributes
     ----------
     decimal, unit : str
-        Of numbers in text: the decimal sign, and the currency.
+        Of numbers in text: the decimal sign, and what stands beside them, a currency or '%'.
+    held : bool
+        Whether a number in another unit is refused; not so before version 0.3.
+    origin : float
+        What is subtracted before the numbers become float32, so that they keep their digits.
     """
 
     kind: ClassVar[str] = "number"
     decimal: str = "."
     unit: str = ""
+    held: bool = False
+    origin: float = 0.0
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        return (f"{self.name} (above {self.origin:.15g})" if self.origin else self.name,)
 
     @classmethod
     def fit(cls, cells: Cells, read: Numbers | None = None) -> tuple[Self | None, str]:
         name, read = cells.name, read or parse_numbers(cells, cells.decimal)
         if np.isnan(read.values).all():
             return None, f"column {name!r} left out: no cell of it is a number."
-        currencies = sorted(read.units - {"%"})
-        marks = [f"the currency {unit}" for unit in currencies]
-        marks += ["per cent (12 % is 0.12)"] if "%" in read.units else []
+        _check_signs(cells, read, cells.decimal)
+        marks = [f"the currency {read.unit}"] if read.unit not in ("", "%") else []
+        marks += ["per cent (12 % is 0.12)"] if read.unit == "%" else []
         if cells.decimal == ",":
             signs = find_decimal_signs(cells)
             marks += ["a decimal comma"] if signs.commas or signs.unclear else []
@@ -225,34 +317,71 @@ class NumberColumn(EncodedColumn):
             how = f"column {name!r} read as numbers with {' and '.join(marks)}"
             notes.append(f"{how} ({otherwise(name, 'category')}).")
         if read.is_word.any():
-            notes.append(cells.say_words(read.is_word, "a number"))
-        unit = currencies[0] if len(currencies) == 1 else ""
-        fitted = cls(name, **cls.fill_of(read.values), decimal=cells.decimal, unit=unit)
+            notes.append(cells.say_words(read.is_word, f"a number{_in_unit(read.unit)}"))
+        seen = read.values[np.isfinite(read.values)]
+        middle, gaps = median(seen), bool(np.isnan(read.values).any())
+        origin, n_lost = _find_origin(seen, middle)
+        if n_lost:
+            notes.append(
+                f"column {name!r}: {count(len(seen), 'number')} of more digits than float32 has; "
+                f"{count(n_lost, 'different one')} became equal to others."
+            )
+        fitted = cls(
+            name, (middle,), gaps, decimal=cells.decimal, unit=read.unit, held=True, origin=origin
+        )  # fmt: skip
         return fitted, " ".join(notes)
 
     def encode(self, cells: Cells) -> tuple[Entries, str]:
-        decimal = self.decimal
-        read = parse_numbers(cells, decimal)
-        if decimal == "," or read.is_word.any():
-            # The cells decide on their decimal sign where they can, else those of the fit.
-            decimal = find_decimal_signs(cells).choose(decimal)
-            read = read if decimal == self.decimal else parse_numbers(cells, decimal)
-        self.check_readable(cells, read.is_word, read.values)
-        if self.unit and (other := read.units - {"%", self.unit}):
-            raise DataFileError(
-                cells.where,
-                f"column {self.name!r} must be in {self.unit}, as when the model was fitted; got "
-                f"{', '.join(sorted(other))}. Convert it.",
+        unit = self.unit if self.held or self.unit else "any"
+        read = parse_numbers(cells, self.decimal, unit)
+        _check_signs(cells, read, self.decimal)
+        n_words = int(read.is_word.sum())
+        if n_words and read.other_units and not self.is_readable(n_words, read.values):
+            problem = (
+                f"must be in {self.unit or 'no unit'}, as when the model was fitted; got "
+                f"{', '.join(read.other_units)}. Convert it."
             )
+            row = int(read.is_word.argmax())
+            raise at_row(cells.where, row, f"column {self.name!r} {problem}")
+        self.check_readable(cells, read.is_word, read.values)
         remedy = f"Fill in the cell, or train without the column (`drop={(self.name,)}`)."
         if (np.abs(read.values) > np.finfo(np.float32).max).any():
             check_numbers(cells, read, remedy, missing_too=True)
-        return self.filled(read.values[:, None], int(read.is_word.sum()))
+        return self.filled(read.values[:, None], n_words, self.origin)
+
+    @property
+    def encoded_fill(self) -> tuple[float, ...]:
+        return tuple(value - self.origin for value in self.fill)
 
     def check(self) -> None:
         super().check()
-        if self.decimal not in (".", ","):
-            raise ValueError(f"decimal of column {self.name!r}")
+        if self.decimal not in (".", ",") or not np.isfinite(self.origin):
+            raise ValueError(f"decimal or origin of column {self.name!r}")
+
+
+def _in_unit(unit: str) -> str:
+    return "" if not unit else " with a per cent sign" if unit == "%" else f" in {unit}"
+
+
+def _check_signs(cells: Cells, read: Numbers, decimal: str) -> None:
+    """Refuse a number of either decimal sign beside some that have another than the fit's."""
+    if read.unclear:
+        row = cells.words.index(read.unclear)
+        sign = {".": "point", ",": "comma"}[decimal]
+        raise at_row(
+            cells.where, int((cells.codes == row).argmax()),
+            f"column {cells.name!r}: {read.unclear!r} must have a decimal {sign}, as before; other "
+            "cells have not. Write all with one sign, and nothing between thousands.",
+        )  # fmt: skip
+
+
+def _find_origin(values: NDArray[np.float64], middle: float) -> tuple[float, int]:
+    """Return what to subtract so that float32 tells values apart, and how many it still cannot."""
+    rest = values - middle
+    spread = np.add.reduce(np.abs(rest)) / max(1, len(values))
+    if not spread or abs(middle) * _STEP < _LOST * spread:
+        return 0.0, 0
+    return middle, len(np.unique(rest)) - len(np.unique(rest.astype(np.float32)))
 
 
 def check_numbers(
@@ -289,9 +418,11 @@ def check_numbers(
     raise at_row(cells.where, first_row + row, message)
 
 
-def not_a_number(cells: Cells, row: int, remedy: str, *, first_row: int = 0) -> DataFileError:
+def not_a_number(
+    cells: Cells, row: int, remedy: str, *, first_row: int = 0, unit: str = ""
+) -> DataFileError:
     """Make the error for a word in a column of numbers."""
-    problem = f"{str(cells.column[row].as_py())[:80]!r} is not a number"
+    problem = f"{str(cells.column[row].as_py())[:80]!r} is not a number{_in_unit(unit)}"
     message = f"column {cells.name!r} must hold a number: {problem}. {remedy}"
     return at_row(cells.where, first_row + row, message)
 

@@ -123,10 +123,10 @@ class CategoryColumn(EncodedColumn):
 
         Of very many, those that two rows share have a feature, the most frequent first.
         """
-        n_rows = dict(zip(cells.words, np.bincount(cells.codes).tolist(), strict=True))
-        categories = tuple(sorted(n_rows.keys() - {""}))
+        categories = tuple(sorted(set(cells.words) - {""}))
         n, least = len(categories), 1 if cells.told else 2
         if are_many(cells) or n > cells.most:
+            n_rows = dict(zip(cells.words, np.bincount(cells.codes).tolist(), strict=True))
             kept = [word for word in categories if n_rows[word] >= least]
             if len(kept) > cells.most:
                 kept = sorted(kept, key=lambda word: -n_rows[word])[: cells.most]
@@ -134,7 +134,7 @@ class CategoryColumn(EncodedColumn):
         only_shared = len(categories) < n
         if not categories and n:
             return None, _left_out(cells)
-        empty = ", empty cells as zeros" if "" in n_rows else ""
+        empty = ", empty cells as zeros" if "" in cells.words else ""
         many = "codes, some with leading zeros" if codes else "values"
         what = count(n, "code" if codes else "value", many)
         how = "one-hot encoded"
@@ -337,8 +337,7 @@ def _weighed(counts: sp.csr_array, weights: tuple[float, ...]) -> sp.csc_array:
 
 def guess_words(cells: Cells) -> list[tuple[EncodedColumn | None, str]]:
     """Fit categories, text, or both; values that no two rows share are left out."""
-    different = sorted(set(cells.words) - {""})
-    is_prose = len(different) > _MOST_SENTENCES and _is_prose(different)
+    is_prose = len(cells.words) > _MOST_SENTENCES and _is_prose(sorted(set(cells.words) - {""}))
     if not (many := are_many(cells)) and not is_prose:
         return [CategoryColumn.fit(cells)]
     found: list[tuple[EncodedColumn | None, str]] = []
@@ -353,7 +352,7 @@ def guess_words(cells: Cells) -> list[tuple[EncodedColumn | None, str]]:
 
 def are_many(cells: Cells) -> bool:
     """Return whether a column has so many different values that it may be of names or text."""
-    n = len(set(cells.words) - {""})
+    n = len(cells.words) - ("" in cells.words)
     return n > _MOST_CATEGORIES or (len(cells) > FEW_ROWS and 2 * n > len(cells))
 
 
