@@ -59,7 +59,7 @@ def test_intervals_are_those_of_split_conformal_prediction(tmp_path: Path) -> No
     said = estimator.outputs_[:, 0]
     scale = estimator.target_scales_[0].deviation
     aside = aside_of(7)
-    _, hardness = estimator.folded_
+    _, hardness = estimator.answers_.folds()
     errors = np.sort(np.abs(y - said)[aside] / fold.widths(hardness[:, :, 0])[aside])
     np.testing.assert_allclose(fold.scores * scale, errors, rtol=1e-4)
     low, high = estimator.predict_interval(coverage=0.8).T

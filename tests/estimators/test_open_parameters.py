@@ -114,5 +114,5 @@ def test_outputs_of_training_are_those_of_prediction() -> None:
         y = X[:, 0] if isinstance(clf, SGFRegressor) else None
         clf.fit(X, GRAPH.labels if y is None else y, graph=GRAPH)
         kept = clf.outputs_.copy()
-        del clf.outputs_
+        del clf.answers_
         np.testing.assert_array_equal(clf.answers(), kept)

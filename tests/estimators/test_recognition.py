@@ -17,8 +17,8 @@ import torch
 from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.earlier import NO_IDS, KnownVertices, hash_ids
 from graphfilter.estimators.members import KNOWN_SHARES
-from graphfilter.estimators.recognition import NO_IDS, KnownVertices, hash_ids
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.systems import committee
 from graphfilter.util.errors import ChangedVerticesWarning, GraphError, ModelFileError

@@ -152,7 +152,7 @@ def test_requests_hash_their_own_ids_alone(
 ) -> None:
     """A new vertex may be one of the fit that the graph has not."""
     from graphfilter.data.from_tables import grow
-    from graphfilter.estimators import recognition
+    from graphfilter.estimators import earlier
     from graphfilter.web.asked import Link, NewVertex
     from graphfilter.web.scorer import Scorer
 
@@ -162,9 +162,9 @@ def test_requests_hash_their_own_ids_alone(
     served = named.subgraph(range(5, 50))
     scorer = Scorer(clf, RunDescription(), None, served)
     hashed: list[int] = []
-    hash_ids = recognition.hash_ids
+    hash_ids = earlier.hash_ids
     monkeypatch.setattr(
-        recognition, "hash_ids", lambda names: hashed.append(len(names)) or hash_ids(names)
+        earlier, "hash_ids", lambda names: hashed.append(len(names)) or hash_ids(names)
     )
     features = [np.asarray(named.features)[2].tolist(), [0.3, 0.1, 0.0]]
     new = [NewVertex("v2", features[0], (Link("v7"),)), NewVertex("x", features[1], (Link("v2"),))]

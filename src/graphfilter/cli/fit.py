@@ -22,7 +22,7 @@ from graphfilter.cli.sources import model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.starting import Earlier
+    from graphfilter.estimators.earlier import Earlier
     from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.runs.dry_run import DryRun
     from graphfilter.runs.folder import FitSummary

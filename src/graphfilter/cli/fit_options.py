@@ -209,9 +209,14 @@ class TrainingOptions:
 
         Parameters that are None are its own.
         """
-        from graphfilter.estimators.graph import EFFORTS, GraphClassifier, GraphRegressor
+        from graphfilter.estimators.graph import (
+            EFFORTS,
+            GraphClassifier,
+            GraphRegressor,
+            SystemClassifier,
+            SystemRegressor,
+        )
         from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
-        from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 
         values: dict[str, Any] = {
             "max_epochs": self.epochs,

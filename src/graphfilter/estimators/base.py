@@ -12,7 +12,6 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.calibration import check_calibrated, sets_at
 from graphfilter.estimators.contributions import embed_members, members_of
 from graphfilter.estimators.explanation import (
     Explanation,
@@ -20,7 +19,7 @@ from graphfilter.estimators.explanation import (
     explain_vertices,
     find_vertex,
 )
-from graphfilter.estimators.inputs import align_target, take_target
+from graphfilter.estimators.inputs import align_target
 from graphfilter.estimators.targets import Target, class_target, number_target
 from graphfilter.estimators.vertex import Ids, VertexEstimator, parameters
 from graphfilter.splits import Split
@@ -76,9 +75,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             )
         return Classification(names.index(check_name("class", str(self.positive), names)))
 
-    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
-        super().set_target(task, names, is_column)
-        self.classes_ = names
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, or the labels that a vertex may have, in the order of their outputs."""
+        return self.target_names_
 
     def predict(
         self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
@@ -142,11 +142,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         >>> sets.shape, bool(sets.any(axis=1).all())
         ((200, 2), True)
         """
-        (outputs, _), target, rows = self.folds_of(X, graph)
-        p_values = check_calibrated(self.calibration_).p_values(outputs, target)
-        p_values = p_values if rows is None else p_values[rows]
-        several = not self.task_.one_class
-        return sets_at(p_values, self.predict_proba(X, graph), coverage, several=several)
+        target, rows = self.target(X, graph)
+        return self.ask(target).sets(rows, coverage)
 
     def transform(
         self, X: Any = None, graph: Any = None, vertices: Any = None
@@ -164,10 +161,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         -------
         array (n, n_members * hidden_size)
         """
-        check_is_fitted(self)
-        target, rows = take_target(self, X, graph, vertices)
-        embedding = embed_members(members_of(self, self.prepare(target)))
-        return embedding if rows is None else embedding[rows]
+        target, rows = self.target(X, graph, vertices)
+        return embed_members(members_of(self, self.prepare(target)))[rows]
 
     def fit_transform(self, X: Any = None, y: Any = None, **arguments: Any) -> NDArray[np.float32]:
         """Fit, and return the embedding of the fitted vertices; arguments as in `fit`."""
@@ -236,11 +231,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         check_is_fitted(self)
         y = align_target(X, y, graph)
         if y is None:
-            target, rows = take_target(self, X, graph, vertices)
+            target, rows = self.target(X, graph, vertices)
             if target.labels is None:
                 raise GraphError("y must hold the labels to score against; got None.")
-            codes = target.labels if rows is None else target.labels[rows]
-            y = [None if code < 0 else target.classes[code] for code in codes]
+            y = [None if code < 0 else target.classes[code] for code in target.labels[rows]]
         if not self.task_.one_class:
             labels, predicted = class_target(y), self.predict(X, graph, vertices)
             if labels.values is None or labels.values.shape != predicted.shape:
@@ -312,7 +306,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             check_name("scale", name, (*SCALES, AUTO))
 
     def scales_for(
-        self, prepared: Prepared | None, target: Target, split: Split
+        self, prepared: Prepared, target: Target, split: Split
     ) -> tuple[TargetScale, ...]:
         assert target.values is not None
         n_numbers = target.values.shape[1]
@@ -321,8 +315,6 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             raise ConfigError(
                 f"scale must be one name, or one per number ({n_numbers}); got {names}."
             )
-        if prepared is None:
-            return tuple(TargetScale.fit(y[split.train]) for y in target.values.T)
         for name, y in zip(names, target.values.T, strict=True):
             if name == "log" and (least := float(y[split.train].min())) < 0:
                 raise ConfigError(
@@ -345,7 +337,6 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         X, graph, vertices, vertex_ids : optional
             As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         """
-        check_is_fitted(self)
         values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
         return values[:, 0] if self.is_column_ else values
 
@@ -401,10 +392,8 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         -------
         array (n, 2), or (n, T, 2) of several numbers
         """
-        folded, _, rows = self.folds_of(X, graph)
-        calibration = check_calibrated(self.calibration_)
-        ends = calibration.intervals_at(folded, coverage, self.target_scales_)
-        ends = ends if rows is None else ends[rows]
+        target, rows = self.target(X, graph)
+        ends = self.ask(target).intervals(rows, coverage)
         return ends[:, 0] if self.is_column_ else ends
 
     def score(
@@ -443,7 +432,7 @@ def _explain(
 ) -> Explanation:
     """Explain one vertex; ``X`` and ``graph`` as in ``predict``."""
     features = X if estimator.graph is None else None
-    target, _ = take_target(estimator, features, graph)
-    number, outputs = find_vertex(target, vertex), estimator.answers(features, graph)
-    prepared = estimator.prepare(target)
+    target, _ = estimator.target(features, graph)
+    number, prepared = find_vertex(target, vertex), estimator.prepare(target)
+    outputs = estimator.ask(target).outputs()
     return explain_vertices(estimator, prepared, outputs, [number], **options)[0]

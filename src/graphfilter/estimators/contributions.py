@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import FittedEstimator
+from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.models import ChannelNetwork, FilterNetwork, Fitted, Network
 from graphfilter.models.layers import Input
 from graphfilter.models.views import VIEWS, fix_view

@@ -19,7 +19,8 @@ from graphfilter.estimators.contributions import (
     members_of,
     steps_from,
 )
-from graphfilter.estimators.members import FittedEstimator, FittedMember
+from graphfilter.estimators.earlier import FittedEstimator
+from graphfilter.estimators.members import FittedMember
 from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION, TargetScale

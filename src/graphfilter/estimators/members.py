@@ -7,25 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration, Folded, check_calibrated, sets_at
-from graphfilter.estimators.recognition import KnownVertices
-from graphfilter.estimators.targets import Target
-from graphfilter.filters import Filter
 from graphfilter.models import Network
-from graphfilter.models.places import Known
-from graphfilter.models.scaling import FeatureScaler
-from graphfilter.splits import N_FOLDS, NO_FOLD, Split
+from graphfilter.splits import N_FOLDS, NO_FOLD
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
 from graphfilter.systems.pooling import pooling_of, without_own_labels
-from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.records import RowsFile
@@ -117,51 +111,6 @@ class FittedMember:
         """Return its outputs for every vertex (n, C), or for some."""
         network = self.network_on(prepared.device)
         return predict_networks(prepared, self.system, [network], rows=only)[0]
-
-
-class FittedEstimator(Protocol):
-    """What the parts of a :class:`~graphfilter.estimators.vertex.VertexEstimator` see of it.
-
-    Names that end in ``_`` are there once it is fitted or loaded.
-    """
-
-    graph: Graph | None
-    n_members: int
-    bound_rows_: NDArray[np.int64] | None
-    encoder_: TableEncoder | None
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    has_edges_: bool
-    task_: Task
-    target_names_: NDArray[Any]
-    target_scales_: tuple[TargetScale, ...]
-    is_column_: bool
-    graph_: Graph
-    split_: Split
-    links_checksum_: str
-    scaler_: FeatureScaler
-    chosen_: dict[str, Any]
-    system_: System
-    fitted_members_: list[FittedMember]
-    members_: list[Network[Any]]
-    filters_: list[Filter]
-    filter_: Filter
-    held_: NDArray[np.int8] | None
-    known_: KnownVertices | None
-    calibration_: Calibration | None
-    n_epochs_: int
-
-    @property
-    def filter_operator(self) -> str: ...
-    def build_system(self, **chosen: Any) -> System: ...
-    def read_target(self, y: Any) -> Target: ...
-    def target_of(self, graph: Graph) -> Target | None: ...
-    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None: ...
-    def set_members(self, members: Sequence[FittedMember]) -> None: ...
-    def settled_parameters(self) -> dict[str, Any]: ...
-    def prepare(self, target: Graph, known: Known | None = None) -> Prepared: ...
-    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
-    def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None: ...
 
 
 def fitted_members(
@@ -281,8 +230,9 @@ class MemberAnswers:
 
     Attributes
     ----------
-    estimator : FittedEstimator
     graph : Graph
+    task, scales, calibration
+        Of the fit: what the outputs mean.
     members : sequence of FittedMember
     by_member : sequence of (n, C)
         What each says.
@@ -290,50 +240,44 @@ class MemberAnswers:
         How much is known of each vertex, where the graph is partly known.
     held : array (n,) or None
         The fold that each vertex was held out in, where some were.
+    combined : tuple or None
+        Outputs and folds of all vertices, where they are kept in place of the members' own.
     """
 
-    estimator: FittedEstimator
     graph: Graph
+    task: Task
+    scales: Sequence[TargetScale]
+    calibration: Calibration | None
     members: Sequence[FittedMember]
     by_member: Sequence[Any]
-    shares: Array | None
+    shares: Array | None = None
     held: NDArray[np.int8] | None = None
+    combined: tuple[Array, Folded] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        estimator: FittedEstimator,
-        prepared: Prepared,
-        folder: Path | None = None,
-        *,
-        only: NDArray[np.int64] | None = None,
-    ) -> MemberAnswers:
-        """Ask every member that answers for a graph.
-
-        Where a folder is given, what is large is written to files in it. With ``only`` the rows
-        are those of a few vertices: models whose answer depends on one row do not read the others.
-        """
-        graph, members = prepared.graph, estimator.members_of(prepared)
-        held, shares = estimator.held_in(prepared), prepared.shares
-        if only is not None:
-            held = None if held is None else held[only]
-            shares = None if shares is None else shares[only]
-        n_bytes = 8 * graph.n_vertices * len(estimator.target_names_) * len(members)
-        by_member: list[Any] = []
-        for i, member in enumerate(members):
-            if folder is None or n_bytes <= IN_MEMORY:
-                by_member.append(member.answer(prepared, only))
-                continue
-            rows = RowsFile(folder / f"member{i}")
+    @staticmethod
+    def of_each(
+        members: Sequence[FittedMember], prepared: Prepared, n_outputs: int, folder: Path | None
+    ) -> list[Any]:
+        """Ask every member about a graph; large answers go to files, where a folder is given."""
+        n_bytes = 8 * prepared.graph.n_vertices * n_outputs * len(members)
+        if folder is None or n_bytes <= IN_MEMORY:
+            return [member.answer(prepared) for member in members]
+        by_member = [RowsFile(folder / f"member{i}") for i in range(len(members))]
+        for member, rows in zip(members, by_member, strict=True):
             network = member.network_on(prepared.device)
             predict_into(prepared, member.system, network, rows.append, folder)
-            by_member.append(rows)
-        return cls(estimator, graph, members, by_member, shares, held)
+        return by_member
+
+    def kept(self) -> MemberAnswers:
+        """Return the same answers, without those of each member."""
+        return replace(self, members=(), by_member=(), combined=(self.outputs(), self.folds()))
 
     def outputs(self, rows: Rows = ALL) -> Array:
         """Return their combined outputs (m, C), in the units of y."""
-        task, scales = self.estimator.task_, self.estimator.target_scales_
-        outputs = in_units(combine(self._of(rows), self.members, task, self._shares(rows)), scales)
+        if self.combined is not None:
+            return self.combined[0][rows].copy()
+        each = combine(self._of(rows), self.members, self.task, self._shares(rows))
+        outputs = in_units(each, self.scales)
         if not np.isfinite(outputs).all():
             raise GraphFilterError(
                 "the model's answers must be finite; for these features they are not. Scale the "
@@ -348,7 +292,10 @@ class MemberAnswers:
         What may tell how far a number is from its answer (m, 3, T) is how far members disagree, the
         answer itself, and the degree of the vertex.
         """
-        answers, members, task = self._of(rows), self.members, self.estimator.task_
+        if self.combined is not None:
+            outputs, hardness = self.combined[1]
+            return [each[rows] for each in outputs], hardness[rows]
+        answers, members, task = self._of(rows), self.members, self.task
         shares = self._shares(rows)
         if shares is not None or members[0].folds is None:
             outputs = [combine(answers, members, task, shares)]
@@ -358,11 +305,8 @@ class MemberAnswers:
         if task is not REGRESSION:
             return outputs, np.zeros((len(outputs[0]), 0, 0))
         weights = np.array([member.share for member in members])
-        weights = (
-            weights / weights.sum()
-            if weights.sum() > 0
-            else np.full(len(weights), 1 / len(weights))
-        )
+        weights = weights if weights.sum() > 0 else np.ones(len(weights))
+        weights = weights / weights.sum()
         stacked = np.stack(answers)
         mean = np.einsum("m,mnt->nt", weights, stacked)
         variance = np.einsum("m,mnt->nt", weights, np.square(stacked - mean))
@@ -371,23 +315,23 @@ class MemberAnswers:
 
     def sets(self, rows: Rows, coverage: float) -> NDArray[np.bool_]:
         """Return which classes or labels are in the set of each vertex (m, C)."""
-        calibration = check_calibrated(self.estimator.calibration_)
+        calibration = check_calibrated(self.calibration)
         if calibration.is_diffused:
             p_values = self._diffused[rows]
         else:
             p_values = calibration.p_values(self.folds(rows)[0], self.graph, rows)
-        several = not self.estimator.task_.one_class
+        several = not self.task.one_class
         return sets_at(p_values, self.outputs(rows), coverage, several=several)
 
     def intervals(self, rows: Rows, coverage: float) -> Array:
         """Return the ends (m, T, 2) of the interval of each number."""
-        calibration = check_calibrated(self.estimator.calibration_)
-        return calibration.intervals_at(self.folds(rows), coverage, self.estimator.target_scales_)
+        calibration = check_calibrated(self.calibration)
+        return calibration.intervals_at(self.folds(rows), coverage, self.scales)
 
     @cached_property
     def _diffused(self) -> Array:
         """P-values of all vertices (n, C): the scores of neighbours count, wherever they are."""
-        calibration = check_calibrated(self.estimator.calibration_)
+        calibration = check_calibrated(self.calibration)
         return calibration.p_values(self.folds()[0], self.graph)
 
     def _of(self, rows: Rows) -> list[Array]:

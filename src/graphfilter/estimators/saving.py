@@ -20,8 +20,8 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration
-from graphfilter.estimators.members import KNOWN_SHARES, FittedEstimator, FittedMember
-from graphfilter.estimators.recognition import KnownVertices
+from graphfilter.estimators.earlier import FittedEstimator, KnownVertices
+from graphfilter.estimators.members import KNOWN_SHARES, FittedMember
 from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
 from graphfilter.models.scaling import SCALINGS, FeatureScaler
@@ -240,7 +240,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
     estimator = cls(**parameters)
     saved = SavedConfig.read(config)
     task = TASKS[saved.task]
-    estimator.set_target(task, saved.classes.array(), saved.is_column)
+    estimator.task_, estimator.is_column_ = task, saved.is_column
+    estimator.target_names_ = saved.classes.array()
     estimator.target_scales_ = saved.target(tensors) if task is REGRESSION else ()
     estimator.encoder_ = saved.table_encoder()
     estimator.n_features_in_ = saved.n_features_in

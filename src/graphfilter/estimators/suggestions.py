@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import MemberAnswers
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION
@@ -141,7 +140,7 @@ def suggest_labels(
     rng = np.random.default_rng((seed, 4))
     others, doubt = draw_some(np.arange(graph.n_vertices), rng), None
     if estimator.task_ is not REGRESSION:
-        p = MemberAnswers.of(estimator, prepared, only=others).outputs()
+        p = estimator.answers_of(prepared, only=others).outputs()
         # A label that a vertex may have is a question of two answers.
         one_class = estimator.task_.one_class
         doubt = 1 - (p.max(axis=1) if one_class else np.maximum(p, 1 - p).mean(axis=1))

@@ -1,50 +1,55 @@
 """VertexEstimator: what every estimator here does, from its parameters over fit to its answers.
 
 What it is made of has a file each: how X, y and graph are read (:mod:`.inputs`), members and their
-answers (:mod:`.members`), sets and intervals (:mod:`.calibration`), earlier fits (:mod:`.starting`)
+answers (:mod:`.members`), sets and intervals (:mod:`.calibration`), earlier fits (:mod:`.earlier`)
 and saved files (:mod:`.saving`).
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph, links_checksum
-from graphfilter.estimators.calibration import Calibration, Folded, calibrate
-from graphfilter.estimators.drawing import filter_view, fitted_card
+from graphfilter.estimators.calibration import Calibration, calibrate
+from graphfilter.estimators.earlier import (
+    NO_IDS,
+    Earlier,
+    KnownVertices,
+    describe_known,
+    named,
+)
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
+    ALL,
     FittedMember,
     MemberAnswers,
+    Rows,
     describe_held,
     drawn_members,
     fitted_members,
 )
-from graphfilter.estimators.recognition import (
-    NO_IDS,
-    KnownVertices,
-    describe_changed,
-    describe_known,
-    named,
-)
 from graphfilter.estimators.saving import load_estimator, save_estimator
-from graphfilter.estimators.starting import Earlier
 from graphfilter.estimators.targets import Target
+from graphfilter.filters import Filter
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.spectral.plot import plot_view
+from graphfilter.spectral.diagnosis import known_frequency
+from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.splits import NO_FOLD, Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.committee import choose_folds
@@ -52,7 +57,7 @@ from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.training import Callback, Monitor, TargetScale, Task
+from graphfilter.training import Callback, FitResult, Monitor, TargetScale, Task
 from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
 from graphfilter.training.scores import is_rare
 from graphfilter.util.errors import (
@@ -64,6 +69,7 @@ from graphfilter.util.errors import (
     check_number,
 )
 from graphfilter.util.machine import pick_device
+from graphfilter.util.pictures import card
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,17 +202,10 @@ class VertexEstimator(BaseEstimator):
         return None
 
     def scales_for(
-        self, prepared: Prepared | None, target: Target, split: Split
+        self, prepared: Prepared, target: Target, split: Split
     ) -> tuple[TargetScale, ...]:
-        """Return the scale of each number that is learned; none of classes and labels.
-
-        ``prepared`` is None where the scale is not to be chosen yet.
-        """
+        """Return the scale of each number that is learned; none of classes and labels."""
         return ()
-
-    def watching(self, callback: Callback) -> Callback:
-        """Return the callback of a fit that begins now."""
-        return callback
 
     def train_on(
         self,
@@ -286,14 +285,11 @@ class VertexEstimator(BaseEstimator):
             split = take_split(split, fitted, graph)
             if split is None:
                 fractions = (1 - self.validation_fraction, self.validation_fraction, 0.0)
-                split = (
-                    stratified(target.codes, seed, fractions)
-                    if earlier is None
-                    else earlier.draw_split(fitted, target.codes, seed, fractions)
-                )
+                draw = stratified if earlier is None else partial(earlier.draw_split, fitted)
+                split = draw(target.codes, seed, fractions)
             if earlier is not None:
                 names = getattr(self, "feature_names_in_", None)
-                self.check_start(earlier, target, split, self.n_features_in_, names)
+                earlier.check(self, target, split, self.n_features_in_, names)
                 earlier.check_split(split, fitted)
             prepared = Prepared.of(
                 # Not Graph.replace, which would renumber the classes.
@@ -301,7 +297,6 @@ class VertexEstimator(BaseEstimator):
                 scaling=self.feature_scaling if earlier is None else earlier.estimator.scaler_,
                 device=pick_device(self.device),
                 task=self.task_for(target),
-                targets=target.learned(self.scales_for(None, target, split)),
             )
             return self.fit_prepared(
                 prepared, fitted, target, split, seed=seed, callback=callback, earlier=earlier
@@ -309,21 +304,6 @@ class VertexEstimator(BaseEstimator):
         except BaseException:
             self.__dict__ = before  # It knows what it knew before.
             raise
-
-    def check_start(
-        self,
-        earlier: Earlier,
-        target: Target,
-        split: Split,
-        n_features: int,
-        feature_names: Sequence[str] | None,
-    ) -> None:
-        """Raise unless the weights of an earlier fit can be begun with."""
-        chosen = self.choose(target, split)
-        if getattr(self, "operator", None) == "auto":  # Then either one is trained.
-            chosen["operator"] = earlier.estimator.system_.operator
-        system = self.build_system(**chosen)
-        earlier.check(self, system, target, n_features, feature_names)
 
     def fit_prepared(
         self,
@@ -347,7 +327,7 @@ class VertexEstimator(BaseEstimator):
             scales = self.scales_for(prepared, target, split)
         else:
             scales, start = earlier.estimator.target_scales_, earlier.start(fitted)
-        if scales:
+        if target.values is not None:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         if start is not None and start.held is not None:
             system = self.build_system(**chosen)
@@ -355,8 +335,6 @@ class VertexEstimator(BaseEstimator):
             # Without folds, earlier networks have learned from vertices that validate now.
             start = start if choose_folds(system, prepared, split, start) else Start(())
         weights = self.class_weights(target, split)
-        self.notes_ = ()
-        callback = self.watching(callback)
         with LoggedProgress(callback) if self.verbose else nullcontext(callback) as callback:
             outcomes, chosen, notes = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
@@ -371,7 +349,11 @@ class VertexEstimator(BaseEstimator):
                 "scale the features."
             )
         # Only now: a fit that fails leaves the estimator as it was.
-        self.set_target(target.task, target.names, target.is_column)
+        self.task_, self.target_names_, self.is_column_ = (
+            target.task,
+            target.names,
+            target.is_column,
+        )
         self.target_scales_, self.class_weights_, self.split_ = scales, weights, whole
         self.results_, self.graph_, self.prepared_ = results, fitted, prepared
         self.chosen_, self.notes_ = chosen, notes
@@ -394,22 +376,18 @@ class VertexEstimator(BaseEstimator):
             self.notes_ = (*self.notes_, describe_held(self.held_))
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
-        used = [(m, said) for m, said in zip(members, outputs, strict=True) if m.weight > 0]
-        answers = MemberAnswers(self, fitted, *map(list, zip(*used, strict=True)), shares=None)
-        self.outputs_, self.folded_ = answers.outputs(), answers.folds()
+        used = [i for i, member in enumerate(members) if member.weight > 0]
+        members, outputs = [members[i] for i in used], [outputs[i] for i in used]
+        answers = MemberAnswers(fitted, target.task, scales, None, members, outputs).kept()
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.calibration_ = calibrate(
-            *self.folded_, truth, split.val, fitted, target.task, seeds[0], aside
+            *answers.folds(), truth, split.val, fitted, target.task, seeds[0], aside
         )
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
-            del self.outputs_, self.folded_
-            self.outputs_ = self.answers(graph=fitted)
+            answers = self.answers_of(prepared).kept()
+        self.answers_ = dataclasses.replace(answers, calibration=self.calibration_)
         return self
-
-    def set_target(self, task: Task, names: NDArray[Any], is_column: bool) -> None:
-        """Take what is predicted; ``fit`` and loading do so."""
-        self.task_, self.target_names_, self.is_column_ = task, names, is_column
 
     def set_members(self, members: Sequence[FittedMember]) -> None:
         """Take trained members; ``fit`` and loading do so."""
@@ -446,30 +424,60 @@ class VertexEstimator(BaseEstimator):
         known : Known, optional
             Which vertices of the graph were there in the fit; found by their ids otherwise.
         """
-        check_is_fitted(self)
-        target, rows = take_target(self, X, graph, vertices)
+        target, rows = self.target(X, graph, vertices)
         target = named(target, vertex_ids)
         if only is not None:
-            rows = only if rows is None else rows[only]
-        outputs: NDArray[np.float64] | None = getattr(self, "outputs_", None)
-        if outputs is not None and target is self.graph_:
-            return outputs.copy() if rows is None else outputs[rows]
-        if only is not None:
-            return MemberAnswers.of(self, self.prepare(target, known), only=rows).outputs()
-        return self.ask(target).outputs(slice(None) if rows is None else rows)
+            rows = only if isinstance(rows, slice) else rows[only]
+            if not self._is_answered(target):
+                return self.answers_of(self.prepare(target, known), only=rows).outputs()
+        return self.ask(target).outputs(rows)
+
+    @property
+    def outputs_(self) -> NDArray[np.float64]:
+        """What training ended with for the vertices of the fitted graph (n, C); not pickled."""
+        return self.answers_.outputs()
+
+    def target(self, X: Any, graph: Any, vertices: Any = None) -> tuple[Graph, Rows]:
+        """Return the graph that is to be predicted, and which of its vertices."""
+        check_is_fitted(self)
+        target, rows = take_target(self, X, graph, vertices)
+        return target, ALL if rows is None else rows
 
     def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
-        """Ask the members about a graph; large answers go to files, where a folder is given."""
-        return MemberAnswers.of(self, self.prepare(target), folder)
+        """Ask the members about a graph; large answers go to files, where a folder is given.
 
-    def folds_of(self, X: Any, graph: Any) -> tuple[Folded, Graph, NDArray[np.int64] | None]:
-        """Return the outputs of each fold and how hard vertices are, their graph and which rows."""
-        check_is_fitted(self)
-        target, rows = take_target(self, X, graph)
-        folded: Folded | None = getattr(self, "folded_", None)
-        if folded is None or target is not self.graph_:
-            folded = self.ask(target).folds()
-        return folded, target, rows
+        Of the fitted graph it is what training ended with.
+        """
+        if self._is_answered(target):
+            return self.answers_
+        return self.answers_of(self.prepare(target), folder)
+
+    def answers_of(
+        self,
+        prepared: Prepared,
+        folder: Path | None = None,
+        *,
+        only: NDArray[np.int64] | None = None,
+    ) -> MemberAnswers:
+        """Ask every member that answers for a graph that is ready.
+
+        With ``only`` the rows are those of a few vertices: models whose answer depends on one row
+        do not read the others.
+        """
+        members, held, shares = self.members_of(prepared), self.held_in(prepared), prepared.shares
+        if only is None:
+            each = MemberAnswers.of_each(members, prepared, len(self.target_names_), folder)
+        else:
+            each = [member.answer(prepared, only) for member in members]
+            held = None if held is None else held[only]
+            shares = None if shares is None else shares[only]
+        return MemberAnswers(
+            prepared.graph, self.task_, self.target_scales_, self.calibration_, members, each,
+            shares, held,
+        )  # fmt: skip
+
+    def _is_answered(self, target: Graph) -> bool:
+        return hasattr(self, "answers_") and target is self.graph_
 
     def members_of(self, prepared: Prepared) -> list[FittedMember]:
         """Return the members that answer for a graph, with their weights.
@@ -523,7 +531,7 @@ class VertexEstimator(BaseEstimator):
         # Nothing is recognised in the fitted graph itself, nor without ids.
         if known is None and self.known_ is not None and not self._is_fitted_graph(target):
             known = self.known_.recognise(target)
-            if changed := self._changed(target, known):
+            if changed := self.known_.describe_changed(target, known, self.scaler_):
                 warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
         return Prepared.of(
             target, scaling=self.scaler_, device=device, task=self.task_, known=known
@@ -544,15 +552,8 @@ class VertexEstimator(BaseEstimator):
         if self.known_ is None:
             return [NO_IDS] if any(m.knows_vertices for m in self.fitted_members_) else []
         known = self.known_.recognise(target)
-        changed = self._changed(target, known)
+        changed = self.known_.describe_changed(target, known, self.scaler_)
         return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
-
-    def _changed(self, target: Graph, known: Known | None) -> str:
-        """Return what is to be said of known vertices whose features have changed, if so."""
-        if known is None or self.known_ is None:
-            return ""
-        n_known = int(known.is_known.sum())
-        return describe_changed(self.known_.n_changed(target, known, self.scaler_), n_known)
 
     def _is_fitted_graph(self, target: Graph) -> bool:
         return self.links_checksum_ in ("", links_checksum(target))
@@ -619,14 +620,42 @@ class VertexEstimator(BaseEstimator):
         Examples
         --------
         >>> import graphfilter as gf
-        >>> from matplotlib.figure import Figure
-        >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
+        >>>         >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
         >>> clf = gf.SGFClassifier(max_epochs=10, random_state=0).fit(graph=g)
         >>> clf.plot_filter(Figure().subplots()).get_ylabel()
         'response f'
         """
         check_is_fitted(self)
-        return plot_view(filter_view(self), ax)
+        return plot_view(self.filter_view(), ax)
+
+    def filter_view(
+        self,
+        label_frequency: Mapping[Any, float] | None = None,
+        *,
+        title: str = "",
+        corner: str = "",
+    ) -> FilterView:
+        """Return what a picture of the learned filters shows.
+
+        A loaded model knows neither how its filter started nor the labels it was fitted on.
+        """
+        if not self.filters_:
+            raise GraphFilterError(
+                "plot_filter needs a model with a graph filter; "
+                f"{type(self).__name__} was fitted with {self.system_.title}, which has none."
+            )
+        if label_frequency is None:
+            label_frequency = {}
+            prepared: Prepared | None = getattr(self, "prepared_", None)
+            if prepared is not None and self.task_.one_class and prepared.graph.n_edges:
+                graph = prepared.graph
+                frequency = known_frequency(graph, np.flatnonzero(prepared.labels >= 0)).value
+                label_frequency = dict(zip(graph.classes.tolist(), frequency.tolist(), strict=True))
+        results: list[FitResult] = getattr(self, "filter_results_", [])
+        start = filter_at(self.filter_, results[0], 0) if results else None
+        return FilterView(
+            self.filter_operator, start, self.filters_, label_frequency, title, corner
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")
@@ -639,7 +668,7 @@ class VertexEstimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again when it is needed."""
         state = dict(super().__getstate__())
-        for name in ("prepared_", "outputs_", "folded_"):
+        for name in ("prepared_", "answers_"):
             state.pop(name, None)
         return state
 
@@ -654,4 +683,30 @@ class VertexEstimator(BaseEstimator):
         return bundle
 
     def _fitted_html(self) -> str:
-        return fitted_card(self) if self.__sklearn_is_fitted__() else ""
+        """Return what a notebook shows below the parameters, as HTML."""
+        if not self.__sklearn_is_fitted__():
+            return ""
+        rows = [("fitted on", repr(self.graph_))] if hasattr(self, "graph_") else []
+        if hasattr(self, "n_epochs_"):
+            rows.append(("epochs", f"{self.n_epochs_:,}"))
+        weights: dict[str, float] = getattr(self, "weights_", {})
+        if weights:
+            used = [f"{name} {share:.0%}" for name, share in weights.items() if share >= 0.005]
+            rows.append(("members", ", ".join(used)))
+        if not self.filters_:
+            return card("Fitted", rows)
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(4.4, 2.4), layout="constrained")
+        plot_view(self.filter_view(), figure.subplots())
+        return card("Fitted", rows, figure, "Response of the learned filter over graph frequency.")
+
+
+def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:
+    """Return a filter as it was after an epoch; one that stopped earlier is as it ended."""
+    made = copy.deepcopy(learned).double().cpu()
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            rows = result.history[name]
+            parameter.copy_(torch.as_tensor(rows[min(epoch, len(rows) - 1)]).view_as(parameter))
+    return made

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.estimators.drawing import filter_at
+from graphfilter.estimators.vertex import filter_at
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.report.html import plain, spread_out
 from graphfilter.runs.fit import Fit

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.drawing import filter_view
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.kinds import Channels
 from graphfilter.report.classes import (
@@ -42,8 +41,7 @@ def draw_run(summary: FitSummary) -> None:
     estimator, name = fit.estimator, fit.plan.graph.name
     if estimator.filters_:
         comparison = summary.conclusion.comparison
-        view = filter_view(
-            estimator,
+        view = estimator.filter_view(
             fit.plan.frequency,
             title=f"{name}: the learned filter",
             corner=f"{comparison.part} {comparison.yardstick.name} {comparison.ours.shown}",

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.graph import SystemClassifier, SystemRegressor
 from graphfilter.estimators.inputs import draw_seed
 from graphfilter.estimators.members import FittedMember, combine, in_units
 from graphfilter.estimators.sgf import DROPOUT
-from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.calibration import Calibration, calibrate, calibration_share
 from graphfilter.runs.decision import DEFAULT, DecisionRule, plan_decision, settle

@@ -221,8 +221,8 @@ def fit_folder(
     estimator.choose(plan.target, plan.split)
     if plan.earlier is not None:
         graph = plan.graph
-        estimator.check_start(
-            plan.earlier, plan.target, plan.split, graph.n_features, graph.feature_names
+        plan.earlier.check(
+            estimator, plan.target, plan.split, graph.n_features, graph.feature_names
         )
     plan_decision(plan, request)
     check_coverage_request(plan, request.coverage)

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import read_npz
-from graphfilter.estimators.graph import GraphClassifier, GraphRegressor
+from graphfilter.estimators.earlier import Earlier
+from graphfilter.estimators.graph import (
+    GraphClassifier,
+    GraphRegressor,
+    SystemClassifier,
+    SystemRegressor,
+)
 from graphfilter.estimators.saving import CONFIG_FILE, FORMAT
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
-from graphfilter.estimators.starting import Earlier
-from graphfilter.estimators.system import SystemClassifier, SystemRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.layout import GRAPH_FILE, PREDICTIONS_FILE, REFERENCE_FILE, checkpoints
 from graphfilter.runs.reference import Reference

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.starting import Earlier
+from graphfilter.estimators.earlier import Earlier
 from graphfilter.estimators.targets import Target
 from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
 from graphfilter.splits import Split, by_group, by_time, stratified
