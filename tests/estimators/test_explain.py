@@ -112,7 +112,11 @@ def test_leaving_out_equals_the_exact_contributions_of_a_linear_filter(
     network = make_network(graph, **setting)
     operator, x = double(graph)
     exact = explain_linear(network, operator, x, graph, [7, 11], DIRECTIONS)
-    measured = explain_by_leaving_out(lambda z: network(operator, z), x, graph, [7, 11], DIRECTIONS)
+
+    def logits(features: torch.Tensor, at: int | slice) -> torch.Tensor:
+        return network(operator, features)[at]
+
+    measured = explain_by_leaving_out(logits, x, graph, [7, 11], DIRECTIONS)
     for a, b in zip(exact, measured, strict=True):
         np.testing.assert_allclose([a.base, a.structure], [b.base, b.structure], atol=1e-10)
         np.testing.assert_allclose(a.steps, b.steps, atol=1e-10)

@@ -16,6 +16,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import Trees
 from graphfilter.models.views import VIEWS
 from graphfilter.systems import committee
+from graphfilter.training import Callback
+from graphfilter.training.callbacks import Progress
 from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
@@ -165,3 +167,40 @@ def test_trees_keep_the_basis_of_features_that_were_too_many(tmp_path: Path) -> 
     np.testing.assert_array_equal(
         loaded.predict_proba(graph=other), fitted.predict_proba(graph=other)
     )
+
+
+class Tracking(Callback):
+    """A user's: logs to something with the interface of MLflow, and ends after some epochs."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most, self.metrics = most, list[tuple[str, float, int]]()
+
+    def log_metric(self, key: str, value: float, step: int) -> None:
+        self.metrics.append((key, value, step))
+
+    def on_epoch(self, progress: Progress) -> bool:
+        if progress.epoch:
+            self.log_metric(progress.stage, progress.val_score, progress.epoch)
+        return len(self.metrics) >= self.most
+
+
+def test_callback_of_a_user_sees_every_member_and_changes_nothing() -> None:
+    watched, alone = (GraphClassifier(effort="low", max_epochs=6, random_state=0) for _ in "12")
+    tracking = Tracking(most=10**6)
+    watched.fit(graph=GRAPH, callback=tracking)
+    np.testing.assert_array_equal(watched.outputs_, alone.fit(graph=GRAPH).outputs_)
+    stages = dict.fromkeys(stage.partition(" (")[0] for stage, _, _ in tracking.metrics)
+    assert list(stages) == ["features alone", "adaptive filter"]
+    steps = [step for stage, _, step in tracking.metrics if stage.startswith("features")]
+    assert steps == list(range(1, 7))
+    assert all(0 <= score <= 1 for _, score, _ in tracking.metrics)
+
+
+def test_callback_of_a_user_ends_a_committee_which_answers_with_what_it_has() -> None:
+    model = GraphClassifier(effort="low", max_epochs=6, random_state=0)
+    model.fit(graph=GRAPH, callback=Tracking(most=3))
+    assert model.n_epochs_ == 3
+    assert {result.stopped for result in model.results_} >= {"asked"}
+    assert model.absent_["adaptive filter"] == "not started when training was stopped"
+    np.testing.assert_allclose(model.predict_proba().sum(axis=1), 1)

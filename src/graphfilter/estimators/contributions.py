@@ -20,8 +20,8 @@ and features have no share of their own. Several networks are combined by weight
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -36,7 +36,6 @@ from graphfilter.models.layers import Input
 from graphfilter.models.views import VIEWS, fix_view
 from graphfilter.operators import Operator, to_tensor
 from graphfilter.systems import Prepared, System
-from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import blocks, own_torch_state
 
@@ -219,39 +218,37 @@ def _numpy(values: Tensor) -> NDArray[np.float64]:
 MOST_NUMBERS = 100_000_000
 
 
+# All vertices.
+ALL = slice(None)
+
+
 def explain_by_leaving_out(
-    logits: Callable[[Tensor], Tensor],
+    logits: Callable[[Tensor, int | slice], Tensor],
     x: Input,
     graph: Graph,
     vertices: Sequence[int],
     directions: NDArray[np.float64],
-    *,
-    logits_at: Callable[[Tensor, int], Tensor] | None = None,
 ) -> list[Contributions]:
     """Take the scores of some vertices apart by distance.
 
     Parameters
     ----------
     logits : callable
-        From features (n, d) to logits (n, n_classes).
+        From features (n, d) to logits (n, n_classes), or to those of one vertex.
     x, graph, vertices, directions : as for :func:`~graphfilter.estimators.explain_linear`
-    logits_at : callable, optional
-        From features (n, d) and a vertex to its logits (n_classes,), where that costs less than
-        the logits of all vertices.
     """
-    one = logits_at or (lambda features, vertex: logits(features)[vertex])
     with torch.no_grad():
         dense = x if isinstance(x, Tensor) else x.to_dense()
         hidden = mean_row(x).expand_as(dense)
-        average = logits(hidden).double().cpu().numpy()
-        full = logits(dense).double().cpu().numpy()
+        average = _numpy(logits(hidden, ALL))
+        full = _numpy(logits(dense, ALL))
         made = []
         for vertex, direction in zip(vertices, directions, strict=True):
             distance = torch.as_tensor(steps_from(graph, vertex), device=dense.device)
             scores = [average[vertex] @ direction]
             for step in range(len(STEPS) - 1):
                 shown = torch.where((distance <= step)[:, None], dense, hidden)
-                scores.append(one(shown, vertex).double().cpu().numpy() @ direction)
+                scores.append(_numpy(logits(shown, vertex)) @ direction)
             scores.append(full[vertex] @ direction)
             base = float((average @ direction).mean())
             made.append(Contributions(base, float(scores[0]) - base, np.diff(scores)))
@@ -265,7 +262,8 @@ class Member:
     Attributes
     ----------
     logits : callable
-        From features (n, d) to logits (n, n_classes).
+        From features (n, d) to logits (n, n_classes), or to those of one vertex, which cost less
+        where the network reads the rows of a table one by one.
     x : Tensor or SparseFeatures (n, d)
     weight, temperature : float
         What is explained is the sum of weight · logits / temperature: the log-odds of members
@@ -275,18 +273,19 @@ class Member:
         Linear filters whose logits add up to the member's, which are explained exactly.
     embed : callable, optional
         Gives the filtered hidden layer (n, h), where the network has one.
-    logits_at : callable, optional
-        From features (n, d) and a vertex to its logits (n_classes,), where the network reads the
-        rows of a table one by one.
     """
 
-    logits: Callable[[Tensor], Tensor]
+    logits: Callable[[Tensor, int | slice], Tensor]
     x: Input
     weight: float = 1.0
     temperature: float = 1.0
     terms: tuple[tuple[FilterNetwork, Operator], ...] = ()
     embed: Callable[[], Tensor] | None = None
-    logits_at: Callable[[Tensor, int], Tensor] | None = None
+
+    @property
+    def scale(self) -> float:
+        """What multiplies its logits."""
+        return self.weight / self.temperature
 
     @classmethod
     def of(
@@ -304,7 +303,11 @@ class Member:
         if isinstance(network, FilterNetwork | ChannelNetwork):
             terms = tuple(network.terms(operator))
             embed = partial(network.embed, operator, x)
-        return cls(partial(network, operator), x, weight, temperature, terms, embed)
+
+        def logits(features: Tensor, at: int | slice) -> Tensor:
+            return network(operator, features)[at]
+
+        return cls(logits, x, weight, temperature, terms, embed)
 
 
 # Columns made of the vertex's own features alone.
@@ -313,7 +316,7 @@ _OF_THE_VERTEX = ("features", "unit")
 
 def members_of(estimator: FittedEstimator, prepared: Prepared) -> list[Member]:
     """Return the networks of an estimator as they predict, with what each sees and counts."""
-    views: dict[str, LastColumns] = {}
+    views: dict[str, Any] = {}
     return [
         member_of(
             prepared, m.system, m.network_on(prepared.device), weight=m.weight,
@@ -330,7 +333,7 @@ def member_of(
     *,
     weight: float = 1.0,
     temperature: float = 1.0,
-    views: dict[str, LastColumns] | None = None,
+    views: dict[str, Callable[[Tensor], Input]] | None = None,
 ) -> Member:
     """Return a trained network of a system as it predicts a graph.
 
@@ -346,41 +349,30 @@ def member_of(
     member = Member.of(network, operator, seen.x, weight=weight, temperature=temperature)
     if system.view in _OF_THE_VERTEX:
         return member
+    own = {"x": prepared.x, "terms": ()}
     if not VIEWS[system.view].reads_features:
         outputs = network.eval()(operator, seen.x)
-        return replace(member, logits=lambda _: outputs, x=prepared.x, terms=())
+        return replace(member, logits=lambda _, at: outputs[at], **own)
     make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
-    if isinstance(network, Fitted):
-        # It reads rows one by one, so that one row is enough.
-        def rows(features: Tensor, vertex: int | slice = slice(None)) -> Tensor:
-            columns = make(features.cpu().numpy())
-            chosen = columns[[vertex]] if isinstance(vertex, int) else columns
-            outputs = network(operator, to_tensor(chosen, device=prepared.device))
-            return outputs[0] if isinstance(vertex, int) else outputs
 
-        return replace(member, logits=rows, x=prepared.x, terms=(), logits_at=rows)
-    views = {} if views is None else views
-    if system.view not in views:
-        views[system.view] = LastColumns(make, prepared.device)
-    columns = views[system.view]
-    return replace(
-        member, logits=lambda features: network(operator, columns(features)), x=prepared.x, terms=()
-    )
+    def columns(features: Tensor, at: slice | list[int] = ALL) -> Input:
+        return to_tensor(make(features.cpu().numpy())[at], device=prepared.device)
 
+    if isinstance(network, Fitted):  # It reads rows one by one, so that one row is enough.
 
-@dataclass
-class LastColumns:
-    """Columns of a view, made once for networks that see the same features one after another."""
+        def logits(features: Tensor, at: int | slice) -> Tensor:
+            if isinstance(at, slice):
+                return network(operator, columns(features))[at]
+            return network(operator, columns(features, [at]))[0]
+    else:
+        # The same for all networks that see the same features one after another.
+        views = {} if views is None else views
+        last = views.setdefault(system.view, lru_cache(1)(columns))
 
-    make: Callable[[Any], Features]
-    device: Any
-    _last: tuple[Tensor, Input] | None = field(default=None, repr=False)
+        def logits(features: Tensor, at: int | slice) -> Tensor:
+            return network(operator, last(features))[at]
 
-    def __call__(self, features: Tensor) -> Input:
-        if self._last is None or self._last[0] is not features:
-            columns = self.make(features.cpu().numpy())
-            self._last = features, to_tensor(columns, device=self.device)
-        return self._last[1]
+    return replace(member, logits=logits, **own)
 
 
 def explain_members(
@@ -395,7 +387,7 @@ def explain_members(
     whose features would be too many are left out.
     """
     parts = [
-        explain_linear(*term, m.x, graph, vertices, directions * (m.weight / m.temperature))
+        explain_linear(*term, m.x, graph, vertices, directions * m.scale)
         for m in members
         for term in m.terms
     ]
@@ -404,23 +396,11 @@ def explain_members(
         if not member.terms and member.x.shape[0] * member.x.shape[1] <= MOST_NUMBERS:
             groups.setdefault(id(member.x), []).append(member)
     for group in groups.values():
-        scaled = [(m.weight / m.temperature, m) for m in group]
 
-        def logits(features: Tensor, scaled: Any = scaled) -> Tensor:
-            return torch.stack([scale * m.logits(features) for scale, m in scaled]).sum(dim=0)
+        def logits(features: Tensor, at: int | slice, group: Any = group) -> Tensor:
+            return torch.stack([m.scale * m.logits(features, at) for m in group]).sum(dim=0)
 
-        def logits_at(features: Tensor, vertex: int, scaled: Any = scaled) -> Tensor:
-            rows = [
-                scale
-                * (m.logits_at(features, vertex) if m.logits_at else m.logits(features)[vertex])
-                for scale, m in scaled
-            ]
-            return torch.stack(rows).sum(dim=0)
-
-        x = group[0].x
-        parts.append(
-            explain_by_leaving_out(logits, x, graph, vertices, directions, logits_at=logits_at)
-        )
+        parts.append(explain_by_leaving_out(logits, group[0].x, graph, vertices, directions))
     if not parts:
         raise ConfigError("no member can be explained: this graph has too many features for it.")
     return [_add(of_members) for of_members in zip(*parts, strict=True)]

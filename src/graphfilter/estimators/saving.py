@@ -7,7 +7,6 @@ nothing that does not fit reaches a prediction.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +60,8 @@ CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
 # What a member counts.
 _NUMBERS = ("weight", "temperature", "weight_elsewhere", "temperature_elsewhere", "share")
+# What is kept of a member of a committee, which may have others in later versions.
+_OF_COMMITTEE = ("name", "title", "operator", "view")
 # What a committee keeps of its pools, as tensors of all members.
 POOLS = ("coefficients", "coefficients_elsewhere", "folds", "growing")
 CLASS_DTYPES = (
@@ -126,12 +127,11 @@ def save_estimator(
         numbers = {name: getattr(member, name) for name in _NUMBERS}
         if isinstance(estimator.system_, Committee):
             # All that it is, so that versions whose committees have other members can load it.
-            system, fold = member.system, member.held_fold
-            of_committee = {
-                "name": system.name, "title": system.title, "operator": system.operator,
-                "view": system.view, "model": system.describe(), "columns": member.columns,
-            }  # fmt: skip
-            numbers = of_committee | ({} if fold is None else {"held_fold": fold}) | numbers
+            system = member.system
+            numbers |= {name: getattr(system, name) for name in _OF_COMMITTEE}
+            numbers |= {"model": system.describe(), "columns": member.columns}
+            if member.held_fold is not None:
+                numbers["held_fold"] = member.held_fold
         described.append(numbers)
     content = {
         "format": FORMAT,
@@ -288,11 +288,11 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
                 **{name: values[i] for name, values in pools.items()},
             )
         )
-    calibration, known = (
+    promise, known = (
         {name: value.numpy() for name, value in tensors_under(tensors, f"{part}.").items()}
         for part in ("promise", "known")
     )
-    estimator.calibration_ = Calibration.from_arrays(calibration)
+    estimator.calibration_ = Calibration.from_arrays(promise)
     estimator.known_ = KnownVertices.from_arrays(known)
     if estimator.known_ is not None and "growing" not in pools:
         raise ValueError("ids of vertices, but no weights of members that know them")
@@ -465,47 +465,37 @@ class SavedConfig:
 
     def target(self, tensors: Mapping[str, Tensor]) -> tuple[TargetScale, ...]:
         """Return the scales of the numbers that are predicted."""
-        n = len(self.classes.names)
-        if "target.mean" in tensors:  # A model whose numbers were standardised and not bounded.
-            mean, scale = (_vector(tensors, f"target.{name}", n) for name in ("mean", "scale"))
-            ends = [(-math.inf, math.inf)] * n
-            numbers = [(m, s, *end) for m, s, end in zip(mean, scale, ends, strict=True)]
-            names, quantiles = ["identity"] * n, [np.zeros(0)] * n
-        else:
-            numbers = [tuple(row) for row in tensors["target.scales"].double().tolist()]
-            names = self.scales
-            quantiles = [tensors[f"target.quantiles{t}"].numpy() for t in range(len(names))]
+        n, names = len(self.classes.names), self.scales
+        numbers = [tuple(row) for row in tensors["target.scales"].double().tolist()]
         if not n == len(names) == len(numbers) or any(name not in SCALES for name in names):
             raise ValueError(f"{n} numbers, but scales {names}")
         scales: list[TargetScale] = []
-        for name, own, kept in zip(names, numbers, quantiles, strict=True):
-            mean, deviation, low, high = own
+        for t, (name, (mean, deviation, low, high)) in enumerate(zip(names, numbers, strict=True)):
+            quantiles = tensors[f"target.quantiles{t}"].numpy()
             if not deviation > 0 or not np.isfinite([mean, deviation]).all() or not low <= high:
                 raise ValueError("scales of numbers must be positive")
-            if (name == "rank") != bool(len(kept)) or not (np.diff(kept) >= 0).all():
+            if (name == "rank") != bool(len(quantiles)) or not (np.diff(quantiles) >= 0).all():
                 raise ValueError("quantiles of numbers must be sorted")
-            scales.append(TargetScale(name, mean, deviation, low, high, kept))
+            scales.append(TargetScale(name, mean, deviation, low, high, quantiles))
         return tuple(scales)
 
     def pools(self, tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
         """Return the coefficients of all members in their pools, by name."""
-        found: dict[str, np.ndarray] = {}
-        for key in POOLS:
-            if f"pool.{key}" not in tensors:
-                continue
-            values = tensors[f"pool.{key}"].double().numpy()
-            outputs = values.shape[-1] == len(self.classes.names)
+        pools = {
+            name: values.double().numpy()
+            for name, values in tensors_under(tensors, "pool.").items()
+            if name in POOLS
+        }
+        for name, values in pools.items():
             if len(values) != len(self.members) or not np.isfinite(values).all():
-                raise ValueError(f"{key} must be finite numbers, one row per member")
-            several = key in ("folds", "growing")
-            if not several and (values.ndim != 2 or not outputs):
-                raise ValueError(f"{key} must have one column per output")
-            if several and values.ndim != (2 if self.task == "classification" else 3):
-                raise ValueError(f"{key} must have one pool each")
-            if key == "growing" and (values.shape[1] != len(KNOWN_SHARES) or not values.any()):
+                raise ValueError(f"{name} must be finite numbers, one row per member")
+            several, n_outputs = name in ("folds", "growing"), len(self.classes.names)
+            n_axes = 3 if several and self.task != "classification" else 2
+            if values.ndim != n_axes or (not several and values.shape[1] != n_outputs):
+                raise ValueError(f"{name} must have one column per output")
+            if name == "growing" and (values.shape[1] != len(KNOWN_SHARES) or not values.any()):
                 raise ValueError(f"growing must have {len(KNOWN_SHARES)} pools, with weights")
-            found[key] = values
-        return found
+        return pools
 
     def held(self, tensors: Mapping[str, Tensor]) -> np.ndarray | None:
         """Return the fold that each fitted vertex was held out in; None where there were none."""
