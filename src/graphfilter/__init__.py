@@ -111,9 +111,9 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = import_module(f"{__name__}.{_ROOMS[name]}")
-    found = room if name == _ROOMS[name] else getattr(room, name)
-    globals()[name] = found
-    return found
+    value = room if name == _ROOMS[name] else getattr(room, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

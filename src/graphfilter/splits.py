@@ -182,11 +182,11 @@ def stratified(
     classes = _members(codes)
     exact = shares * np.array([len(members) for members in classes]).reshape(-1, 1)
     counts = np.floor(exact + 1e-9).astype(int)
-    for own, wanted in zip(counts, exact, strict=True):
+    for sizes, wanted in zip(counts, exact, strict=True):
         # Rounded, so that floating point does not break ties: they go to training first.
-        order = np.argsort(-np.round(wanted - own, 9), kind="stable")
-        left = round(np.round(wanted.sum(), 9)) - own.sum()
-        own[order[:left]] += 1
+        order = np.argsort(-np.round(wanted - sizes, 9), kind="stable")
+        left = round(np.round(wanted.sum(), 9)) - sizes.sum()
+        sizes[order[:left]] += 1
     _fill_up(counts, exact.sum(axis=0))
     parts: list[list[Index]] = [[], [], []]
     for members, ends in zip(classes, np.cumsum(counts, axis=1), strict=True):
@@ -384,10 +384,10 @@ def by_group(
     >>> len(split.train), len(split.val), len(split.test)
     (2, 2, 2)
     """
-    codes, given = as_labels(labels), _one_per_vertex(groups, labels, "groups")
+    codes, group_of = as_labels(labels), _one_per_vertex(groups, labels, "groups")
     shares = _three(fractions)
-    known = np.flatnonzero(codes >= 0)
-    numbers = given[known].astype(np.int64)
+    labelled = np.flatnonzero(codes >= 0)
+    numbers = group_of[labelled].astype(np.int64)
     alone = numbers < 0
     numbers[alone] = numbers.max(initial=-1) + 1 + np.arange(alone.sum())
     names, member = np.unique(numbers, return_inverse=True)
@@ -397,10 +397,10 @@ def by_group(
         )
     n_classes = int(codes.max(initial=0)) + 1
     counts = np.zeros((len(names), n_classes))
-    np.add.at(counts, (member, codes[known]), 1)
+    np.add.at(counts, (member, codes[labelled]), 1)
     part = _assign(counts, shares, np.random.default_rng(seed))[member]
     name = "/".join(f"{f:g}" for f in fractions)
-    return Split(*(known[part == i] for i in range(3)), rule=f"by group {name}")
+    return Split(*(labelled[part == i] for i in range(3)), rule=f"by group {name}")
 
 
 def _assign(
@@ -489,9 +489,9 @@ class Folding:
         totals = np.bincount(held[held >= 0], minlength=N_FOLDS)
         rng = np.random.default_rng((len(labelled), 7))
         for one in np.unique(classes[labelled]):
-            own = labelled[classes[labelled] == one]
-            counts = np.bincount(held[own][held[own] >= 0], minlength=N_FOLDS)
-            for vertex in rng.permutation(own[held[own] < 0]).tolist():
+            members = labelled[classes[labelled] == one]
+            counts = np.bincount(held[members][held[members] >= 0], minlength=N_FOLDS)
+            for vertex in rng.permutation(members[held[members] < 0]).tolist():
                 fold = min(range(N_FOLDS), key=lambda f: (counts[f], totals[f]))
                 held[vertex] = fold
                 counts[fold] += 1

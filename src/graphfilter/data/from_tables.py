@@ -114,18 +114,18 @@ class Joined:
     n_updated: int
     notes: tuple[str, ...]
 
-    def describe(self, known: Graph, title: str) -> str:
+    def describe(self, base: Graph, title: str) -> str:
         """Say in one sentence what was joined to which graph."""
         added = [count(len(self.rows) - self.n_updated, "new vertex", "new vertices")]
         if self.n_updated:
             added.append(f"{self.n_updated:,} known with the features given")
-        added.append(count(self.graph.n_edges - known.n_edges, "new edge"))
-        size = f"{count(known.n_vertices, 'vertex', 'vertices')}, {count(known.n_edges, 'edge')}"
+        added.append(count(self.graph.n_edges - base.n_edges, "new edge"))
+        size = f"{count(base.n_vertices, 'vertex', 'vertices')}, {count(base.n_edges, 'edge')}"
         return f"{title} ({size}), with {', '.join(added)}"
 
 
 def join_tables(
-    known: Graph,
+    graph: Graph,
     edges: Any,
     vertices: Any,
     *,
@@ -143,35 +143,33 @@ def join_tables(
     errors, and ``edges`` may be None.
     """
     columns = columns or Columns()
-    ids = [str(name) for name in known.vertex_names or range(known.n_vertices)]
+    ids = [str(name) for name in graph.vertex_names or range(graph.n_vertices)]
     nothing = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
     if edges is None:
         columns = replace(columns, **dict.fromkeys(_OF_EDGES))
     tables = open_pair(nothing if edges is None else edges, vertices, columns, text)
     parts = read_parts(
-        *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=known.directed,
+        *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
-    if edges is None:
-        # What is said of a table that nobody gave.
-        notes = [note for note in parts.notes if not note.startswith(("edges:", "edges lists"))]
-        parts = replace(
-            parts, notes=(*notes, "no table of edges: new vertices have no neighbours.")
-        )
+    notes = parts.notes
+    if edges is None:  # Without what is said of a table that nobody gave.
+        said = (note for note in notes if not note.startswith(("edges:", "edges lists")))
+        notes = (*said, "no table of edges: new vertices have no neighbours.")
     place = {name: i for i, name in enumerate(ids)}
-    own = [str(name) for name in parts.vertex_names]
-    new = [name for name in own if name not in place]
+    row_names = [str(name) for name in parts.vertex_names]
+    new = [name for name in row_names if name not in place]
     place |= {name: len(ids) + i for i, name in enumerate(new)}
-    numbers = np.array([place[name] for name in (*own, *parts.others)], dtype=np.int64)
-    rows = numbers[: len(own)]
+    numbers = np.array([place[name] for name in (*row_names, *parts.others)], dtype=np.int64)
+    rows = numbers[: len(row_names)]
     is_new = rows >= len(ids)
-    features = parts.features if parts.features is not None else np.zeros((len(own), 0))
-    base = replace(known, vertex_names=tuple(ids), labels=None)
-    if known.features is not None and features.shape[1] == known.n_features:
+    features = parts.features if parts.features is not None else np.zeros((len(row_names), 0))
+    base = replace(graph, vertex_names=tuple(ids), labels=None)
+    if graph.features is not None and features.shape[1] == graph.n_features:
         # What is known of a vertex that comes again gives way to its new row.
         source = np.arange(len(ids))
         source[rows[~is_new]] = len(ids) + np.flatnonzero(~is_new)
-        base = replace(base, features=_stacked(known.features, features)[source])
+        base = replace(base, features=_stacked(graph.features, features)[source])
     grown = grow(
         base, features[np.flatnonzero(is_new)], numbers[parts.pairs], weights=parts.weights,
         kinds=None if parts.kinds is None else parts.kinds.tolist(), vertex_names=new,
@@ -181,7 +179,7 @@ def join_tables(
         labels = np.full(grown.n_vertices, -1, dtype=np.int64)
         labels[rows] = parts.labels
         grown = replace(grown, labels=labels, classes=parts.classes)
-    return Joined(grown, rows, int((~is_new).sum()), parts.notes)
+    return Joined(grown, rows, int((~is_new).sum()), notes)
 
 
 Array = NDArray[Any]
@@ -240,16 +238,16 @@ def grow(
         )
     if (graph.vertex_names is None) != (vertex_names is None):
         raise GraphError("new vertices must have names where the others do, and only there.")
-    known = () if graph.kinds is None else graph.kinds.names
-    if unknown := sorted(set(kinds or ()) - set(known)):
+    names = () if graph.kinds is None else graph.kinds.names
+    if unknown := sorted(set(kinds or ()) - set(names)):
         raise GraphError(
             "the type of an edge must be one of the graph's "
-            f"({', '.join(known) or 'it has none'}); got {unknown[0]!r}."
+            f"({', '.join(names) or 'it has none'}); got {unknown[0]!r}."
         )
-    if known and kinds is None and np.size(edges):
-        raise GraphError(f"edges must have one of the types {', '.join(known)}; got none.")
+    if names and kinds is None and np.size(edges):
+        raise GraphError(f"edges must have one of the types {', '.join(names)}; got none.")
     added = Graph.from_edges(
-        edges, n + m, weights=weights, directed=graph.directed, kinds=kinds if known else None,
+        edges, n + m, weights=weights, directed=graph.directed, kinds=kinds if names else None,
         merge=merge,
     )  # fmt: skip
     if graph.weights is None and added.weights is not None and (added.weights != 1).any():
@@ -273,15 +271,11 @@ def grow(
 
     joined = None
     if graph.kinds is not None:
-        own = (
-            {}
-            if added.kinds is None
-            else dict(zip(added.kinds.names, added.kinds.values, strict=True))
-        )
-        nothing = np.zeros(len(new))
-        each = zip(known, graph.kinds.values, strict=True)
-        joined = EdgeKinds(known, np.stack([combine(x, own.get(k, nothing)) for k, x in each]))
-    names = graph.vertex_names
+        of_kind = dict.fromkeys(names, np.zeros(len(new)))
+        if added.kinds is not None:
+            of_kind |= zip(added.kinds.names, added.kinds.values, strict=True)
+        values = map(combine, graph.kinds.values, of_kind.values())
+        joined = EdgeKinds(names, np.stack([*values]))
     return replace(
         graph,
         indptr=np.searchsorted(every, np.arange(n + m + 1) * (n + m)).astype(
@@ -293,14 +287,14 @@ def grow(
         kinds=joined,
         features=_stacked(graph.features, features),
         labels=None if graph.labels is None else np.append(graph.labels, np.full(m, -1)),
-        vertex_names=None if names is None else (*names, *(vertex_names or ())),
+        vertex_names=None if vertex_names is None else (*(graph.vertex_names or ()), *vertex_names),
         history=None,
     )
 
 
-def _stacked(known: Any, added: Any) -> Any:
+def _stacked(features: Any, added: Any) -> Any:
     """Return rows of features below others, sparse where those are."""
-    if sp.issparse(known):
-        return sp.csr_array(sp.vstack([known, added], format="csr", dtype=np.float32))
+    if sp.issparse(features):
+        return sp.csr_array(sp.vstack([features, added], format="csr", dtype=np.float32))
     dense = added.toarray() if hasattr(added, "toarray") else added
-    return np.vstack([known, np.asarray(dense, dtype=np.float32)])
+    return np.vstack([features, np.asarray(dense, dtype=np.float32)])

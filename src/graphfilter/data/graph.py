@@ -135,16 +135,12 @@ class Graph:
             object.__setattr__(self, name, value)
         if self.opened is not None and not self.opened.holds(self):
             object.__setattr__(self, "opened", None)
-        edges = (self.indptr, self.indices, self.weights, self.arcs)
-        for array in (*edges, self.labels, self.classes):
+        x: Any = self.features
+        arrays = [self.indptr, self.indices, self.weights, self.arcs, self.labels, self.classes]
+        arrays += [x.data, x.indices, x.indptr] if sp.issparse(x) else [x]
+        for array in arrays:
             if array is not None:
                 array.flags.writeable = False
-        features = self.features
-        if features is not None and sp.issparse(features):
-            for array in (features.data, features.indices, features.indptr):
-                array.flags.writeable = False
-        elif features is not None:
-            features.flags.writeable = False
 
     @property
     def degrees(self) -> NDArray[np.float64]:
@@ -183,9 +179,9 @@ class Graph:
         An edge of a graph without directions goes both ways.
         """
         values = self.weights if self.arcs is None else self.arcs
-        values = np.ones(len(self.indices), dtype=np.float32) if values is None else values.copy()
+        values = np.ones(len(self.indices), dtype=np.float32) if values is None else values
         shape = (self.n_vertices, self.n_vertices)
-        links = sp.csr_array((values, self.indices.copy(), self.indptr.copy()), shape=shape)
+        links = sp.csr_array((values, self.indices, self.indptr), shape=shape, copy=True)
         links.eliminate_zeros()
         return links
 
@@ -534,12 +530,9 @@ class Graph:
 
     def checksum(self) -> str:
         """Return a checksum of edges, weights, features, labels, fixed splits and directions."""
-        features = self.features
+        x: Any = self.features
         arrays = [self.indptr, self.indices, self.weights, self.labels]
-        if features is not None and sp.issparse(features):
-            arrays += [features.indptr, features.indices, features.data]
-        else:
-            arrays.append(features)
+        arrays += [x.indptr, x.indices, x.data] if sp.issparse(x) else [x]
         arrays += [part for s in self.splits for part in (s.train, s.val, s.test)]
         if self.arcs is not None:
             arrays.append(self.arcs)
@@ -558,15 +551,13 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
+        n_arcs = 0 if self.arcs is None else int(np.count_nonzero(self.arcs))
+        n_kinds = 0 if self.kinds is None else len(self.kinds.names)
         parts = [count(self.n_vertices, "vertex", "vertices"), count(self.n_edges, "edge")]
-        if self.arcs is not None:
-            parts.append(count(int(np.count_nonzero(self.arcs)), "arc"))
-        if self.kinds is not None:
-            parts.append(count(len(self.kinds.names), "edge type"))
-        if self.n_features:
-            parts.append(count(self.n_features, "feature"))
-        if self.n_classes:
-            parts.append(count(self.n_classes, "class", "classes"))
+        parts += [count(n_arcs, "arc")] if self.directed else []
+        more = {"edge type": n_kinds, "feature": self.n_features}
+        parts += [count(n, what) for what, n in more.items() if n]
+        parts += [count(self.n_classes, "class", "classes")] if self.n_classes else []
         return f"Graph({self.name!r}, {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -588,9 +579,9 @@ class Graph:
         if self.splits:
             rows.append(("fixed splits", str(len(self.splits))))
         if self.labels is not None and self.n_classes:
-            known = self.labels[self.labels >= 0]
-            counts = np.bincount(known, minlength=self.n_classes)
-            rows.append(("labelled", f"{len(known):,} vertices, {self.n_classes} classes"))
+            labelled = self.labels[self.labels >= 0]
+            counts = np.bincount(labelled, minlength=self.n_classes)
+            rows.append(("labelled", f"{len(labelled):,} vertices, {self.n_classes} classes"))
             for name, n in list(zip(self.classes.tolist(), counts.tolist(), strict=True))[:_MOST]:
                 rows.append((str(name), f"{n:,}"))
             if self.n_classes > _MOST:
@@ -614,15 +605,8 @@ def _lists_edges_without_directions(matrix: Any) -> bool:
 
     A triangular matrix lists every edge once; that says nothing of directions.
     """
-    entries = sp.coo_array(matrix)
-    above = entries.row < entries.col
-    below = entries.row > entries.col
-    if not above.any() or not below.any():
-        return True
-    if above.sum() != below.sum():
-        return False
-    csr = sp.csr_array(matrix)
-    return (csr != csr.T).nnz == 0
+    above, below = sp.triu(matrix, 1), sp.tril(matrix, -1)
+    return not above.nnz or not below.nnz or (above != below.T).nnz == 0
 
 
 def links_checksum(graph: Graph) -> str:

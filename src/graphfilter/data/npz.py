@@ -336,8 +336,8 @@ def _arrays(graph: Graph) -> dict[str, NDArray[Any]]:
     if isinstance(x, np.ndarray):
         arrays["x"] = x
     elif x is not None:
-        arrays |= dict(zip(CSR_KEYS, (x.data, x.indices, x.indptr), strict=False))
-        arrays["x_shape"] = np.array(x.shape)
+        parts = x.data, x.indices, x.indptr, np.array(x.shape)
+        arrays |= zip(CSR_KEYS, parts, strict=True)
     if graph.labels is not None:
         arrays["y"] = graph.labels
         arrays["classes"] = _plain(graph.classes, "classes")

@@ -545,16 +545,17 @@ def _not_replaced(folder: Path) -> Generator[None]:
 
 
 def _splits(header: Header, arrays: dict[str, NDArray[Any]]) -> tuple[Split, ...]:
-    splits, at = [], [0, 0, 0]
-    for rule, sizes in zip(header.split_rules, header.split_sizes, strict=True):
-        parts = [
-            np.array(arrays[f"split_{part}"][a : a + size])
-            for part, a, size in zip(("train", "val", "test"), at, sizes, strict=True)
-        ]
-        split = Split(*parts, rule=rule)
+    if not header.split_rules:
+        return ()
+    ends = np.cumsum(header.split_sizes, axis=0).T
+    parts = [
+        np.split(arrays[f"split_{part}"], at)[:-1] for part, at in zip(PARTS, ends, strict=True)
+    ]
+    splits = [
+        Split(*each, rule=rule) for *each, rule in zip(*parts, header.split_rules, strict=True)
+    ]
+    for split in splits:
         split.check(header.n_vertices)
-        splits.append(split)
-        at = [a + size for a, size in zip(at, sizes, strict=True)]
     return tuple(splits)
 
 
@@ -588,20 +589,14 @@ def write_store(
     folder = Path(path)
     with replacing(folder, overwrite):
         x, kinds, splits = graph.features, graph.kinds, graph.splits
-        roles: dict[str, Any] = {
-            "indptr": graph.indptr,
-            "indices": graph.indices,
-            "weights": graph.weights,
-            "arcs": graph.arcs,
-            "labels": graph.labels,
-            "kinds": None if kinds is None else kinds.values,
-            "features": x if isinstance(x, np.ndarray) else None,
-        }
-        if splits:
-            for part in PARTS:
-                vertices = np.concatenate([getattr(split, part) for split in splits])
-                roles[f"split_{part}"] = vertices
-        if x is not None and not isinstance(x, np.ndarray):
+        plain = ("indptr", "indices", "weights", "arcs", "labels")
+        roles: dict[str, Any] = {role: getattr(graph, role) for role in plain}
+        roles["kinds"] = None if kinds is None else kinds.values
+        for part in PARTS if splits else ():
+            roles[f"split_{part}"] = np.concatenate([getattr(split, part) for split in splits])
+        if x is None or isinstance(x, np.ndarray):
+            roles["features"] = x
+        else:
             parts = {"indptr": x.indptr, "indices": x.indices, "values": x.data}
             roles |= {f"features_{part}": array for part, array in parts.items()}
         arrays = {

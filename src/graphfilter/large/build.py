@@ -136,8 +136,8 @@ def _count_rows(table: TableSource) -> tuple[int, int]:
         from pyarrow import parquet
 
         with reading_table(path):
-            found = parquet.read_metadata(path)
-        return found.num_rows, 8 * max(1, found.num_columns)
+            metadata = parquet.read_metadata(path)
+        return metadata.num_rows, 8 * max(1, metadata.num_columns)
     with path.open("rb") as file:
         packed = path.suffix.lower() == ".gz"
         stream = gzip.GzipFile(fileobj=file) if packed else file
@@ -294,23 +294,23 @@ class Kept:
     ``asked`` is a hash of what was asked for, and of which files.
     """
 
-    def __init__(self, scratch: Path, asked: str) -> None:
+    def __init__(self, scratch: Path, request: str) -> None:
         self._scratch = scratch
         with suppress(ModelFileError):
-            if read_checked_json(scratch / ASKED_FILE) == {"asked": asked}:
+            if read_checked_json(scratch / ASKED_FILE) == {"asked": request}:
                 return
         for left in scratch.iterdir():
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-        write_checked_json(scratch / ASKED_FILE, {"asked": asked})
+        write_checked_json(scratch / ASKED_FILE, {"asked": request})
 
     def once(self, stage: str, kind: type[T], make: Callable[[], T]) -> T:
         """Return what a stage gives; it is made unless that was done before."""
         file = self._scratch / f"{stage}.json"
         with suppress(ModelFileError, TypeError):
             return convert(kind, read_checked_json(file))
-        found = make()
-        write_checked_json(file, asdict(found))
-        return found
+        facts = make()
+        write_checked_json(file, asdict(facts))
+        return facts
 
 
 def _check_asked(columns: Columns, memory: int) -> None:
@@ -341,9 +341,9 @@ def _hash_asked(
     files = []
     for table in tables:
         if table is not None:
-            found = Path(table).stat()
+            status = Path(table).stat()
             files.append(
-                [str(Path(table).resolve()), found.st_size, found.st_mtime_ns, *table.notes]
+                [str(Path(table).resolve()), status.st_size, status.st_mtime_ns, *table.notes]
             )
     content = [
         FORMAT, __version__, files, asdict(columns), allow_missing,

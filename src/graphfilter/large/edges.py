@@ -79,7 +79,7 @@ def number_ends(
     keep_rows: bool = False,
 ) -> PairFacts:
     """Write every edge as one number (and its row and weight), in one pass over the edges."""
-    seen, known, loops, zero = 0, 0, 0, 0
+    seen, n_known, loops, zero = 0, 0, 0, 0
     index, looked_at = IdIndex(names), names.as_arrow().slice(0, _LOOKED_AT)
     with ExitStack() as stack:
         keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
@@ -96,7 +96,7 @@ def number_ends(
             if not allow_missing:
                 check_ends(edges, roles, block, np.stack([u, v]), vertices, looked_at, id_column)
             keep = (u >= 0) & (v >= 0)
-            seen, known = seen + len(keep), known + int(np.count_nonzero(keep))
+            seen, n_known = seen + len(keep), n_known + int(np.count_nonzero(keep))
             loops += int(np.count_nonzero(keep & (u == v)))
             keep &= u != v
             if weights is not None and block.weights is not None:
@@ -110,7 +110,7 @@ def number_ends(
     # In the order in which they are sorted.
     writers = {"pairs": keys, "rows": rows, "weights": weights}
     arrays = {name: writer.result for name, writer in writers.items() if writer is not None}
-    return PairFacts(seen, known, loops, zero, arrays, note_rows(edges, vertices, seen, known))
+    return PairFacts(seen, n_known, loops, zero, arrays, note_rows(edges, vertices, seen, n_known))
 
 
 def write_pairs(blocks: Iterator[NDArray[np.int64]], scratch: Path, report: Report) -> PairFacts:
@@ -224,8 +224,8 @@ def _merged(batches: Iterator[Any], merge: str) -> Iterator[_Block]:
         if not len(batch):
             continue
         n_read += len(batch)
-        own = _read_sorted(batch, merge)
-        keys, values, tally = (np.concatenate(pair) for pair in zip(kept, own, strict=True))
+        pairs = zip(kept, _read_sorted(batch, merge), strict=True)
+        keys, values, tally = (np.concatenate(pair) for pair in pairs)
         first = _starts(keys)
         counts = np.diff(np.append(first, len(keys)))
         # Means are divided at the end, by the tally.
@@ -249,14 +249,14 @@ def _read_sorted(batch: Any, merge: str) -> _Sorted:
     return keys, values, columns[1] + 1 if merge == "last" else np.ones(n, dtype=np.int64)
 
 
-def _by_entry(found: _Sorted, n_read: int, merge: str) -> _Block:
-    keys, values, tally = found
+def _by_entry(entries: _Sorted, n_read: int, merge: str) -> _Block:
+    keys, values, tally = entries
     listed = (keys & 1).astype(bool)
     entry = keys | 1
     first = _starts(entry)
     (there, n_there), (back, n_back) = (
-        (np.add.reduceat(values * own, first), np.add.reduceat(tally * own, first))
-        for own in (listed, ~listed)
+        (np.add.reduceat(values * way, first), np.add.reduceat(tally * way, first))
+        for way in (listed, ~listed)
     )
     if merge == "mean":
         together = (there + back) / (n_there + n_back)
@@ -293,8 +293,8 @@ def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
                     return
                 keys = block[0]
                 mirrored = ((keys & _LOW) << (_SHIFT - 1)) | ((keys >> _SHIFT) << 1)
-                for own in (keys, mirrored):
-                    arrays = [pa.array(column) for column in (own, *block[1:])]
+                for one_way in (keys, mirrored):
+                    arrays = [pa.array(column) for column in (one_way, *block[1:])]
                     yield pa.record_batch(arrays, schema=schema)
 
     return schema, batches()

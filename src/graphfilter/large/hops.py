@@ -93,15 +93,15 @@ def read_kept(path: Path, made_of: str, shapes: Sequence[tuple[int, ...]]) -> li
         raise DataFileError(path, "is of other features, edges or steps.")
     if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", s) for s in shapes]:
         raise DataFileError(path, f"must name {len(shapes)} arrays of the shape {shapes[:1]}.")
-    found = [map_array(path.parent, array) for array in kept.arrays]
+    arrays = [map_array(path.parent, array) for array in kept.arrays]
     for array in kept.arrays:
         verify_array(path.parent, array)
     try:
-        for array in found:
+        for array in arrays:
             check_values({"features": array})
     except ValueError as error:
         raise DataFileError(path, f"{error}.") from None
-    return found
+    return arrays
 
 
 HOPS_FILE = "hops.json"

@@ -148,7 +148,7 @@ class IdIndex:
         while len(behind):
             at[behind] += 1
             behind = behind[self._keys[at[behind]] < least[behind]]
-        found = np.full(len(text), -1, dtype=np.int64)
+        result = np.full(len(text), -1, dtype=np.int64)
         rows = np.arange(len(text))
         while len(rows):
             # Further from its hash than any number is a key of another hash.
@@ -156,10 +156,10 @@ class IdIndex:
             near = numbers < len(self)
             rows, numbers = rows[near], numbers[near].astype(np.int64)
             equal = self._are(numbers, text, rows)
-            found[rows[equal]] = numbers[equal]
+            result[rows[equal]] = numbers[equal]
             rows = rows[~equal]
             at[rows] += 1
-        return found
+        return result
 
     def first_repeated(self) -> tuple[int, int] | None:
         """Return the first number whose id an earlier one has too, and that one."""
@@ -182,7 +182,7 @@ class IdIndex:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        asked = text if len(rows) == len(text) else text.take(pa.array(rows))
-        own = self._text.take(pa.array(numbers))
-        equal = pc.call_function("equal", [asked.cast(pa.large_string()), own])
+        wanted = text if len(rows) == len(text) else text.take(pa.array(rows))
+        proposed = self._text.take(pa.array(numbers))
+        equal = pc.call_function("equal", [wanted.cast(pa.large_string()), proposed])
         return equal.to_numpy(zero_copy_only=False)

@@ -225,8 +225,8 @@ def label_signals(graph: Graph, encoding: str = "signed") -> Any:
     """
     check_name("encoding", encoding, ENCODINGS)
     labels = check_labels(graph)
-    known = np.flatnonzero(labels >= 0)
-    entries = (np.ones(len(known)), (known, labels[known]))
+    labelled = np.flatnonzero(labels >= 0)
+    entries = (np.ones(len(labelled)), (labelled, labels[labelled]))
     onehot = sp.csr_array(entries, shape=(graph.n_vertices, graph.n_classes))
     if encoding == "onehot":
         return onehot
@@ -444,14 +444,14 @@ def _sample_moments(
 def check_index(graph: Graph, index: ArrayLike) -> NDArray[np.int64]:
     """Return vertex indices, checked: in range, each once, all labelled."""
     labels = check_labels(graph)
-    given = check_vertices(index, graph.n_vertices, "index")
-    unlabelled = given[labels[given] < 0]
+    vertices = check_vertices(index, graph.n_vertices, "index")
+    unlabelled = vertices[labels[vertices] < 0]
     if len(unlabelled):
         raise GraphError(
             f"index must hold labelled vertices only; {len(unlabelled)} have no label (the first "
             f"is {unlabelled[0]}). Leave them out."
         )
-    return given
+    return vertices
 
 
 def _expand(
@@ -473,8 +473,8 @@ def _interval(value: Any, half_width: Any, enough: Any) -> tuple[Any, Any]:
 
 
 def _mean(value: NDArray[np.float64]) -> float:
-    known = value[np.isfinite(value)]
-    return float(known.mean()) if len(known) else float("nan")
+    finite = value[np.isfinite(value)]
+    return float(finite.mean()) if len(finite) else float("nan")
 
 
 def _induced(graph: Graph, index: NDArray[np.int64], y: NDArray[np.float64]) -> NDArray[np.float64]:

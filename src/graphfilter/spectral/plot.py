@@ -190,13 +190,20 @@ def draw_view(axes: Axes, view: FilterView) -> None:
             axes.plot(FREQUENCY_GRID, curve, color=COLOURS[0], alpha=0.25, linewidth=1)
     label = "learned" if len(curves) == 1 else "learned (mean and runs)"
     axes.plot(FREQUENCY_GRID, curves.mean(axis=0), color=COLOURS[0], linewidth=2.2, label=label)
-    known = [value for value in view.label_frequency.values() if np.isfinite(value)]
-    for i, value in enumerate(known):
+    frequencies = [value for value in view.label_frequency.values() if np.isfinite(value)]
+    for i, value in enumerate(frequencies):
         mark = "label frequency of a class" if i == 0 else None
         axes.axvline(
             value, color=COLOURS[1], linewidth=1, linestyle=":", ymax=0.97, label=mark, zorder=1
         )
-    axes.plot(known, [0] * len(known), marker="^", color=COLOURS[1], linestyle="none", zorder=3)
+    axes.plot(
+        frequencies,
+        [0] * len(frequencies),
+        marker="^",
+        color=COLOURS[1],
+        linestyle="none",
+        zorder=3,
+    )
     axes.set_xlim(-0.02, 2.02)
     axes.set_title(view.title)
     if view.corner:

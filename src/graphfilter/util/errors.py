@@ -123,8 +123,8 @@ def check_bytes(name: str, text: str) -> int:
     return n_bytes
 
 
-def check_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return ``name`` if it is one of ``known``; otherwise raise and suggest the nearest.
+def check_name(kind: str, name: object, names: Iterable[str]) -> str:
+    """Return ``name`` if it is one of ``names``; otherwise raise and suggest the nearest.
 
     >>> check_name("operator", "laplacian", ["laplacian", "adjacency"])
     'laplacian'
@@ -132,12 +132,11 @@ def check_name(kind: str, name: object, known: Iterable[str]) -> str:
     Traceback (most recent call last):
     graphfilter.util.errors.ConfigError: unknown filter 'stakced'; did you mean 'stacked'? ...
     """
-    names = sorted(known)
-    if isinstance(name, str) and name in names:
+    choices = sorted(names)
+    if isinstance(name, str) and name in choices:
         return name
-    raise ConfigError(
-        f"unknown {kind} {name!r}{did_you_mean(str(name), names)} Known: {', '.join(names)}."
-    )
+    hint = did_you_mean(str(name), choices)
+    raise ConfigError(f"unknown {kind} {name!r}{hint} Known: {', '.join(choices)}.")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -83,8 +83,8 @@ def _granted(system: Path, *names: str) -> Iterator[list[str]]:
     Those of version 2, from its own outwards; of version 1 the root, which is a container's own.
     """
     root = system / "sys/fs/cgroup"
-    own = root / _text(system / "proc/self/cgroup").rpartition("::")[2].strip().lstrip("/")
-    for folder in (own, *own.parents, root / "cpu", root / "memory"):
+    group = root / _text(system / "proc/self/cgroup").rpartition("::")[2].strip().lstrip("/")
+    for folder in (group, *group.parents, root / "cpu", root / "memory"):
         if words := [word for name in names for word in _text(folder / name).split()]:
             yield words
 
