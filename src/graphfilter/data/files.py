@@ -261,10 +261,9 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
                 raise DataFileError(path, f"{problem}. Remove them: GraphML needs neither.")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            if suffix == ".graphml":
-                graph = nx.read_graphml(io.BytesIO(data))
-            else:
-                graph = nx.read_gml(io.BytesIO(data), label="id")
+            content = io.BytesIO(data)
+            gml = suffix == ".gml"
+            graph = nx.read_gml(content, label="id") if gml else nx.read_graphml(content)
         table = [attributes for _, attributes in graph.nodes(data=True)]
         check_text([*graph.nodes, *(v for row in table for v in (*row, row.get(label)))], "a name")
         keys = [key for key in dict.fromkeys(k for row in table for k in row) if key != label]
@@ -278,11 +277,8 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
             directed=directed,
         )
     notes = [f"networkx: {warning.message}" for warning in caught]
-    notes += [
-        f"Vertex attribute {str(key)!r} left out: not a number everywhere."
-        for key in keys
-        if key not in numeric
-    ]
+    words = (str(key) for key in keys if key not in numeric)
+    notes += [f"Vertex attribute {word!r} left out: not a number everywhere." for word in words]
     return result.replace(notes=(*result.notes, *notes))
 
 
@@ -304,6 +300,5 @@ def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
     suffix = Path(path).suffix.lower()
     if not suffix and not Path(path).exists():
         raise DataFileError(path, "there is no such file or graph store. Check the path.")
-    return GRAPHS[check_name(f"file type for {str(path)!r}:", suffix, GRAPHS)](
-        path, directed=directed
-    )
+    read = GRAPHS[check_name(f"file type for {str(path)!r}:", suffix, GRAPHS)]
+    return read(path, directed=directed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.spectral.frequency import label_signals, laplacian
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.pictures import COLOURS, FREQUENCY_AXIS, shorten, take_axes
+from graphfilter.util.pictures import COLOURS, FREQUENCY_AXIS, shorten, take_axes, unframe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -250,4 +250,4 @@ def draw_densities(
     axes.set_xlim(0, 2)
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("density")
-    axes.spines[["top", "right"]].set_visible(False)
+    unframe(axes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.pictures import (
@@ -17,6 +18,7 @@ from graphfilter.util.pictures import (
     GREY,
     common_signs,
     take_axes,
+    unframe,
 )
 
 if TYPE_CHECKING:
@@ -152,18 +154,23 @@ def response(
     if operator is None:
         operator = "laplacian" if filter.interval[0] >= 0 else "adjacency"
     before = sum(line.get_gid() == _RESPONSE for line in axes.lines)
-    if not before:
-        axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
-    # Adjacencies run the other way.
-    lam = FREQUENCY_GRID if operator == "laplacian" else 1 - FREQUENCY_GRID
+    lam = _prepare(axes, operator)
     values = filter.response(lam)
     colour = COLOURS[before % len(COLOURS)]
     axes.plot(FREQUENCY_GRID, values, color=colour, linewidth=2, label=label or None, gid=_RESPONSE)
-    axes.set_xlim(-0.02, 2.02)
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("response f")
-    axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def _prepare(axes: Axes, operator: str) -> NDArray[np.float64]:
+    """Prepare axes for responses; return the eigenvalues of an operator by their frequency."""
+    if all(line.get_gid() != _RESPONSE for line in axes.lines):
+        axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
+    axes.set_xlim(-0.02, 2.02)
+    unframe(axes)
+    # Adjacencies run the other way.
+    return FREQUENCY_GRID if operator == "laplacian" else 1 - FREQUENCY_GRID
 
 
 def plot_view(view: FilterView, ax: Axes | None = None) -> Axes:
@@ -178,8 +185,7 @@ def plot_view(view: FilterView, ax: Axes | None = None) -> Axes:
 
 def draw_view(axes: Axes, view: FilterView) -> None:
     """Draw a filter before training and learned, and where the labels are."""
-    lam = FREQUENCY_GRID if view.operator == "laplacian" else 1 - FREQUENCY_GRID
-    axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
+    lam = _prepare(axes, view.operator)
     if view.start is not None:
         start = view.start.response(lam)
         axes.plot(FREQUENCY_GRID, start, color=GREY, linestyle="--", label="before training")
@@ -190,22 +196,13 @@ def draw_view(axes: Axes, view: FilterView) -> None:
             axes.plot(FREQUENCY_GRID, curve, color=COLOURS[0], alpha=0.25, linewidth=1)
     label = "learned" if len(curves) == 1 else "learned (mean and runs)"
     axes.plot(FREQUENCY_GRID, curves.mean(axis=0), color=COLOURS[0], linewidth=2.2, label=label)
-    frequencies = [value for value in view.label_frequency.values() if np.isfinite(value)]
-    for i, value in enumerate(frequencies):
-        mark = "label frequency of a class" if i == 0 else None
+    marks = [value for value in view.label_frequency.values() if np.isfinite(value)]
+    for i, value in enumerate(marks):
+        text = "label frequency of a class" if i == 0 else None
         axes.axvline(
-            value, color=COLOURS[1], linewidth=1, linestyle=":", ymax=0.97, label=mark, zorder=1
+            value, color=COLOURS[1], linewidth=1, linestyle=":", ymax=0.97, label=text, zorder=1
         )
-    axes.plot(
-        frequencies,
-        [0] * len(frequencies),
-        marker="^",
-        color=COLOURS[1],
-        linestyle="none",
-        zorder=3,
-    )
-    axes.set_xlim(-0.02, 2.02)
+    axes.plot(marks, [0] * len(marks), marker="^", color=COLOURS[1], linestyle="none", zorder=3)
     axes.set_title(view.title)
     if view.corner:
         axes.text(0.98, 0.96, view.corner, transform=axes.transAxes, ha="right", va="top")
-    axes.spines[["top", "right"]].set_visible(False)
