@@ -22,6 +22,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ import graphfilter as gf
 import resumable
 from graphfilter.metrics import corrected_t_test
 from graphfilter.splits import Split
-from graphfilter.util.errors import ConfigError
+from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter_research.bench.record import content_hash
 from harness import apart, markdown
 from resumable import Record
@@ -386,7 +387,21 @@ def main_score(table: Table, said: Array, part: Array) -> float:
 
 def measure(task: tuple[str, str, int, argparse.Namespace]) -> Record:
     """Fit a system on a split of a table in a process of its own; return its scores."""
-    return apart(measure_here, task)
+    try:
+        found = apart(attempt, task)
+    except BrokenProcessPool:
+        found = "its process was killed, which is what a machine out of memory does."
+    if isinstance(found, str):
+        raise ConfigError(found)
+    return found
+
+
+def attempt(task: tuple[str, str, int, argparse.Namespace]) -> Record | str:
+    """Return the scores, or why there are none: not every error travels between processes."""
+    try:
+        return measure_here(task)
+    except GraphFilterError as error:
+        return str(error)
 
 
 def measure_here(task: tuple[str, str, int, argparse.Namespace]) -> Record:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +200,17 @@ def test_a_run_leaves_records_that_are_not_made_again(
     assert {"code", "version", "fit_seconds", "peak_mib", "ap"} <= set(json.loads(line))
     real_tables.main(words)
     assert "fraud/linear/0 " not in capsys.readouterr().out
+
+
+def stop(task: object) -> Record:
+    os._exit(9)
+
+
+def test_a_fit_whose_process_is_killed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real_tables, "attempt", stop)
+    task = ("fraud", "linear", 0, argparse.Namespace())
+    with pytest.raises(ConfigError, match="out of memory"):
+        real_tables.measure(task)
 
 
 def test_split_of_a_table_of_classes_has_every_class() -> None:
