@@ -69,14 +69,14 @@ def linear(table: Table, split: Split, seed: int, *, neighbours: bool = False) -
         targets = table.y.T if table.task == "labels" else [table.y]
         said = []
         for y in targets:
-            model = LinearSVC(C=strength, random_state=seed, max_iter=2000)
+            model = LinearSVC(C=strength, tol=1e-3, random_state=seed)
             own = model.fit(x[known], y[known]).decision_function(x)
             said.append(own if table.task == "labels" or own.ndim == 2 else np.stack([-own, own]).T)
             if table.task == "class":
                 said[-1] = spread(own, model.classes_, len(table.codes.categories))
         return np.stack(said, axis=1) if table.task == "labels" else said[0]
 
-    strengths = (0.001, 0.01, 0.1, 1.0) if table.task == "number" else (0.02, 0.1, 0.5)
+    strengths = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if table.task == "number" else (0.02, 0.1, 0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         some = np.random.default_rng(seed).permutation(split.train)[:20_000]

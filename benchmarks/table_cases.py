@@ -216,10 +216,15 @@ class Table:
 
     @cached_property
     def wide(self) -> sp.csr_array:
-        """What a linear model reads: words, one column per value, numbers standardised."""
-        return sp.csr_array(
-            sp.hstack([self.texts, self.one_hot(), standardised(self.numbers)], format="csr")
-        )
+        """What a linear model reads: words, one column per value, numbers standardised.
+
+        Beside words, whose rows have length 1, all numbers together have about that length where
+        classes are learned: with longer rows LinearSVC does not converge.
+        """
+        numbers = np.clip(standardised(self.numbers), -5, 5)
+        if self.texts.shape[1] and self.task != "number":
+            numbers /= np.sqrt(max(numbers.shape[1], 1))
+        return sp.csr_array(sp.hstack([self.texts, self.one_hot(), numbers], format="csr"))
 
     @cached_property
     def dense(self) -> Array:
