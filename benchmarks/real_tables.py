@@ -39,9 +39,10 @@ from graphfilter.metrics import corrected_t_test
 from graphfilter.splits import Split
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter_research.bench.record import content_hash
+from graphfilter_research.peers.pyg import pyg_nn
 from harness import apart, markdown
 from resumable import Record
-from table_cases import Array, Table, folders, get_table, standardised
+from table_cases import Array, Table, compressed, folders, get_table, standardised
 
 # What is learned, and the score by which systems are ranked.
 SCORES = {"class": "accuracy", "binary": "ap", "labels": "ap", "number": "r2"}
@@ -315,6 +316,30 @@ def read_graph(table: Table, split: Split, *, with_kinds: bool) -> gf.Graph:
     return gf.read_tables(table.edges, frame, columns=columns, **more)[0]
 
 
+def pyg(table: Table, split: Split, seed: int, *, layers: str, epochs: int = 300) -> Array:
+    """A network of PyTorch Geometric, on the features that the product encodes, standardised."""
+    networks = pyg_nn().models  # or an error that says what to install
+
+    class Network(nn.Module):
+        def __init__(self, n_in: int, n_out: int) -> None:
+            super().__init__()
+            self.layers = getattr(networks, layers)(n_in, 128, 2, n_out, dropout=0.5)
+
+        def forward(self, x: Tensor, graph: Tensor) -> Tensor:
+            return self.layers(x, graph)
+
+    features: Any = read_graph(table, split, with_kinds=False).features
+    if features is None or not features.shape[1]:
+        raise ConfigError("the product reads no features from this table.")
+    if sp.issparse(features):
+        wide = features.shape[1] > 2000
+        features = compressed(features, 512) if wide else features.toarray()
+    return train_network(
+        Network, standardised(features), as_tensor(table.adjacency), table, split, seed,
+        epochs=epochs, rate=0.01, decay=5e-4,
+    )  # fmt: skip
+
+
 def product(
     table: Table, split: Split, seed: int, *, name: str = "default", seconds: float | None = None
 ) -> Array:
@@ -347,9 +372,8 @@ BASELINES: dict[str, Callable[..., Array]] = {
     "trees-known": lambda *case: trees(*case, mode="known"),
     "sage-residuals": sage_residuals,
     "kriging": kriging,
-    # Of PyTorch Geometric's layers, on the features that the product encodes.
-    "pyg-gcn": lambda *case: product(*case, name="gcn@hidden_size=128"),
-    "pyg-sage": lambda *case: product(*case, name="graphsage@hidden_size=128"),
+    "pyg-gcn": lambda *case, **more: pyg(*case, layers="GCN", **more),
+    "pyg-sage": lambda *case, **more: pyg(*case, layers="GraphSAGE", **more),
 }
 
 

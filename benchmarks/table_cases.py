@@ -229,13 +229,17 @@ class Table:
     @cached_property
     def dense(self) -> Array:
         """Numbers with their gaps, one column per value of small categories, text compressed."""
-        from sklearn.decomposition import TruncatedSVD
-
         parts = [self.numbers, self.one_hot(most=30).toarray()]
         if self.texts.shape[1]:
-            svd = TruncatedSVD(min(100, self.texts.shape[1] - 1), random_state=0)
-            parts.append(svd.fit_transform(self.texts))
+            parts.append(compressed(self.texts, 100))
         return np.hstack(parts).astype(np.float32)
+
+
+def compressed(x: sp.csr_array, n_columns: int) -> Array:
+    """Return the columns of a truncated singular value decomposition."""
+    from sklearn.decomposition import TruncatedSVD
+
+    return TruncatedSVD(min(n_columns, x.shape[1] - 1), random_state=0).fit_transform(x)
 
 
 def kind_of(column: pd.Series) -> str:
