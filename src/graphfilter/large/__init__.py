@@ -1,14 +1,10 @@
-"""A graph in a folder: arrays that are mapped into memory, not read, and a header.
+"""Graphs that do not fit in memory: stores built from tables of any size, and what is kept in them.
 
-What belongs here is the format and what writes it:
+A store itself, how it is opened and written, is :mod:`graphfilter.data.store`.
 
-- :mod:`.header`: the typed header, written last; :mod:`.arrays`: the arrays, with checksums;
-  :mod:`.names`: the ids;
-- :mod:`.reading`: a folder as a graph; :mod:`.writing`: a graph as a folder;
-- :mod:`.build`: from tables larger than memory, in stages that resume: :mod:`.vertices` (or
-  :mod:`.ends`), :mod:`.features` and :mod:`.edges`; :mod:`.ids` finds numbers, :mod:`.engine`,
-  which is DuckDB, sorts;
-- :mod:`.ogb`, :mod:`.build_ogb`: the same from the raw files of OGB's datasets;
-- :mod:`.hops`: averages of features over neighbours, kept when they were needed once;
-- :mod:`.needs`: what a build will take, said beforehand.
+- :mod:`.build`: from two tables to a store, in stages that resume, and what that will take;
+- :mod:`.vertices`: the table of vertices, column by column, and its features;
+- :mod:`.edges`: the edges, numbered, sorted both ways and merged;
+- :mod:`.ids`: the numbers of ids, and DuckDB, which sorts what does not fit;
+- :mod:`.hops`: averages and hops of features, made once and kept beside the arrays.
 """

@@ -1,6 +1,6 @@
-"""What building a store will take, from the sizes of its files and their first rows.
+"""From tables of any size to a store, in stages: one that is done is not done again.
 
-From tables of any size to a store, in stages: one that is done is not done again.
+What a build will take is estimated from the sizes of its files and their first rows.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def build_store(
     """
     check_engine()
     columns, report = columns or Columns(), report or (lambda what, done, total: None)
-    _check_asked(columns, memory)
+    _check_request(columns, memory)
     folder = check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
     edge_table, vertex_table = open_tables(edges, vertices, text)
@@ -221,7 +221,7 @@ def build_store(
     needs.check(folder)
     notes: list[str] = []
     with building(folder, overwrite) as scratch, telling(notes):
-        kept = Kept(scratch, _hash_asked(tables, columns, allow_missing, encoder))
+        kept = Kept(scratch, _hash_request(tables, columns, allow_missing, encoder))
         edge_table, source = tables
         spilled = scratch / "vertices.parquet"
         if source is not None:
@@ -291,7 +291,7 @@ def open_tables(
 class Kept:
     """The stages of a build that are done, a file each; those of another build are removed.
 
-    ``asked`` is a hash of what was asked for, and of which files.
+    ``request`` is a hash of what was asked for, and of which files.
     """
 
     def __init__(self, scratch: Path, request: str) -> None:
@@ -313,7 +313,7 @@ class Kept:
         return facts
 
 
-def _check_asked(columns: Columns, memory: int) -> None:
+def _check_request(columns: Columns, memory: int) -> None:
     if columns.edge_kind is not None:
         raise ConfigError(
             "a store built from tables does not keep edge types; leave out `edge_kind`, or read "
@@ -331,7 +331,7 @@ def _check_asked(columns: Columns, memory: int) -> None:
         )
 
 
-def _hash_asked(
+def _hash_request(
     tables: tuple[TableSource, TableSource | None],
     columns: Columns,
     allow_missing: bool,

@@ -1,9 +1,9 @@
-"""DuckDB, which sorts what does not fit in memory; it sees no file of the user's.
+"""Ids and edges that do not fit in memory: their numbers, and their order.
 
-Tables are read by this package's own readers and handed over as Arrow batches, so that a store
-holds what the graph in memory would, and no name of a file or column is ever part of a query.
-
-Numbers of ids, found in memory that does not depend on how long the ids or the tables are.
+The numbers of ids are found in memory that does not depend on how long the ids or the tables are.
+DuckDB sorts, and sees no file of the user's: tables are read by this package's own readers and
+handed over as Arrow batches, so that a store holds what the graph in memory would, and no name of a
+file or column is ever part of a query.
 """
 
 from __future__ import annotations
