@@ -12,7 +12,7 @@ Folds: vertices divided so that each is held once from what is fitted to the oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -188,13 +188,19 @@ def stratified(
         left = round(np.round(wanted.sum(), 9)) - sizes.sum()
         sizes[order[:left]] += 1
     _fill_up(counts, exact.sum(axis=0))
-    parts: list[list[Index]] = [[], [], []]
-    for members, ends in zip(classes, np.cumsum(counts, axis=1), strict=True):
-        shuffled = rng.permutation(members)
-        for part, chunk in zip(parts, np.split(shuffled, ends)[:3], strict=True):
-            part.append(chunk)
-    name = "/".join(f"{f:g}" for f in fractions)
-    return Split(*map(_join, parts), rule=f"stratified {name}")
+    parts = _divide(classes, np.cumsum(counts, axis=1), rng)
+    return Split(*parts, rule=f"stratified {_in_words(fractions)}")
+
+
+def _in_words(fractions: Sequence[float]) -> str:
+    return "/".join(f"{share:g}" for share in fractions)
+
+
+def _divide(classes: Sequence[Index], ends: Iterable[Any], rng: np.random.Generator) -> list[Index]:
+    """Shuffle the members of each class, and cut them into three parts where it says."""
+    cuts = zip(classes, ends, strict=True)
+    chunks = [np.split(rng.permutation(members), at)[:3] for members, at in cuts]
+    return [_join([of_class[part] for of_class in chunks]) for part in range(3)]
 
 
 def _fill_up(counts: NDArray[np.int_], wanted: NDArray[np.float64]) -> None:
@@ -279,15 +285,12 @@ def few(labels: ArrayLike | None, seed: int, share: float) -> Split:
     if not 0 < share <= 0.8:
         raise GraphError(f"the share of training vertices must be in (0, 0.8]; got {share:g}.")
     rng = np.random.default_rng(seed)
-    parts: list[list[Index]] = [[], [], []]
-    for members in _members(as_labels(labels)):
-        order = rng.permutation(members)
-        n_train = max(1, round(share * len(order)))
-        n_val = max(1, round(min(share, 0.2) * len(order)))
-        for part, chunk in zip(parts, np.split(order, [n_train, n_train + n_val]), strict=True):
-            part.append(chunk)
-    train, val, test = (np.sort(_join(part)) for part in parts)
-    return Split(train, val, test, rule=f"few {share:g}")
+    classes = _members(as_labels(labels))
+    ends = []
+    for members in classes:
+        n_train = max(1, round(share * len(members)))
+        ends.append([n_train, n_train + max(1, round(min(share, 0.2) * len(members)))])
+    return Split(*_divide(classes, ends, rng), rule=f"few {share:g}")
 
 
 def as_labels(labels: ArrayLike | None) -> NDArray[np.int64]:
@@ -356,8 +359,8 @@ def by_time(
     wanted = np.cumsum(shares)[:2] / shares.sum() * len(order)
     first = _nearest(changes[:-1], wanted[0])
     second = _nearest(changes[changes > first], wanted[1])
-    name = "/".join(f"{f:g}" for f in fractions)
-    return Split(order[:first], order[first:second], order[second:], rule=f"by time {name}")
+    rule = f"by time {_in_words(fractions)}"
+    return Split(order[:first], order[first:second], order[second:], rule=rule)
 
 
 def by_group(
@@ -399,8 +402,8 @@ def by_group(
     counts = np.zeros((len(names), n_classes))
     np.add.at(counts, (member, codes[labelled]), 1)
     part = _assign(counts, shares, np.random.default_rng(seed))[member]
-    name = "/".join(f"{f:g}" for f in fractions)
-    return Split(*(labelled[part == i] for i in range(3)), rule=f"by group {name}")
+    rule = f"by group {_in_words(fractions)}"
+    return Split(*(labelled[part == i] for i in range(3)), rule=rule)
 
 
 def _assign(

@@ -93,11 +93,11 @@ def build_links(
     order = np.argsort(key, kind="stable")
     key = key[order]
     values = np.ones(len(key)) if weights is None else weights[keep][order].astype(np.float64)
-    first = _starts(key)
+    first = starts_of(key)
     counts = np.diff(np.append(first, len(key)))
     one_way = reduce_repeats(values, first, counts, "sum" if merge == "larger" else merge)
     pair, backwards = key[first] >> 1, key[first] & 1
-    edge = _starts(pair)
+    edge = starts_of(pair)
     n_ways = np.diff(np.append(edge, len(pair)))
     both = edge[n_ways == 2]
     unequal = int(np.count_nonzero(one_way[both] != one_way[both + 1]))
@@ -149,7 +149,7 @@ def reduce_repeats(
     return total / counts if merge == "mean" else total
 
 
-def _starts(sorted_keys: NDArray[Any]) -> NDArray[np.int64]:
+def starts_of(sorted_keys: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each different key begins."""
     return np.flatnonzero(np.diff(sorted_keys, prepend=-1))
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.attributes import check_weights
-from graphfilter.data.edges import check_merge, index_type, reduce_repeats, say_cleaned
+from graphfilter.data.edges import check_merge, index_type, reduce_repeats, say_cleaned, starts_of
 from graphfilter.data.store import (
     StoredArray,
     StoredNames,
@@ -226,7 +226,7 @@ def _merged(batches: Iterator[Any], merge: str) -> Iterator[_Block]:
         n_read += len(batch)
         pairs = zip(kept, _read_sorted(batch, merge), strict=True)
         keys, values, tally = (np.concatenate(pair) for pair in pairs)
-        first = _starts(keys)
+        first = starts_of(keys)
         counts = np.diff(np.append(first, len(keys)))
         # Means are divided at the end, by the tally.
         values = reduce_repeats(values, first, counts, "sum" if merge == "mean" else merge)
@@ -253,7 +253,7 @@ def _by_entry(entries: _Sorted, n_read: int, merge: str) -> _Block:
     keys, values, tally = entries
     listed = (keys & 1).astype(bool)
     entry = keys | 1
-    first = _starts(entry)
+    first = starts_of(entry)
     (there, n_there), (back, n_back) = (
         (np.add.reduceat(values * way, first), np.add.reduceat(tally * way, first))
         for way in (listed, ~listed)
@@ -266,11 +266,6 @@ def _by_entry(entries: _Sorted, n_read: int, merge: str) -> _Block:
     else:
         together = there + back if merge == "sum" else np.maximum(there, back)
     return _Block(entry[first], there, back, together, n_read)
-
-
-def _starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each different key begins."""
-    return np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
 
 
 def _both_ways(pairs: PairFacts, scratch: Path) -> tuple[Any, Iterator[Any]]:
