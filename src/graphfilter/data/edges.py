@@ -187,16 +187,15 @@ def say_cleaned(
     symmetric = n_reciprocal == n_one_way and (by_direction or not n_unequal)
     n_repeats = n_kept - n_one_way + (0 if directed or symmetric else n_reciprocal // 2)
     how = "" if merge is None else f": {MERGES[merge]}"
-    isolated = count(n_isolated, "isolated vertex", "isolated vertices")
-    unequal = f"{count(n_unequal, 'edge')} had a different weight in each direction"
-    counts = {
-        f"{count(n_loops, 'self loop')} dropped.": n_loops,
-        f"{count(n_zero, 'edge')} of weight 0 dropped.": n_zero,
-        f"{count(n_repeats, 'repeated edge')} merged{how}.": n_repeats,
-        f"{unequal}: the larger was kept.": n_unequal if by_direction else 0,
-        f"{isolated} kept.": n_isolated,
-    }
-    return [note for note, n in counts.items() if n]
+    unequal = "had a different weight in each direction: the larger was kept."
+    counts = (
+        (n_loops, "self loop", None, "dropped."),
+        (n_zero, "edge", None, "of weight 0 dropped."),
+        (n_repeats, "repeated edge", None, f"merged{how}."),
+        (n_unequal if by_direction else 0, "edge", None, unequal),
+        (n_isolated, "isolated vertex", "isolated vertices", "kept."),
+    )
+    return [f"{count(n, one, many)} {what}" for n, one, many, what in counts if n]
 
 
 def index_type(largest: int) -> type[np.int32] | type[np.int64]:

@@ -15,8 +15,8 @@ from graphfilter.report.html import plain, spread_out
 from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Density, label_energy
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
+from graphfilter.spectral.plot import common_signs
 from graphfilter.training import FitResult, Task
-from graphfilter.util.pictures import common_signs
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60

@@ -12,9 +12,9 @@ import numpy as np
 from graphfilter.filters import Filter
 from graphfilter.spectral import Density
 from graphfilter.spectral.density import draw_densities
-from graphfilter.spectral.plot import FilterView, draw_view
+from graphfilter.spectral.plot import FilterView, common_signs, draw_view
 from graphfilter.util.files import atomic_file
-from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, common_signs, shorten, unframe
+from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, shorten, unframe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,7 @@ from graphfilter.util.pictures import (
     FREQUENCY_AXIS,
     FREQUENCY_GRID,
     GREY,
-    common_signs,
     take_axes,
-    unframe,
 )
 
 if TYPE_CHECKING:
@@ -168,9 +166,17 @@ def _prepare(axes: Axes, operator: str) -> NDArray[np.float64]:
     if all(line.get_gid() != _RESPONSE for line in axes.lines):
         axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     axes.set_xlim(-0.02, 2.02)
-    unframe(axes)
+    axes.spines[["top", "right"]].set_visible(False)
     # Adjacencies run the other way.
     return FREQUENCY_GRID if operator == "laplacian" else 1 - FREQUENCY_GRID
+
+
+def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a column of the signs that turn each response (row) the way of the first.
+
+    The layers after a filter undo its sign, so members may learn the same filter with either.
+    """
+    return np.where(curves @ curves[0] >= 0, 1.0, -1.0)[:, None]
 
 
 def plot_view(view: FilterView, ax: Axes | None = None) -> Axes:

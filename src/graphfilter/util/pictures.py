@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,14 +40,6 @@ def shorten(name: Any, most: int = 24) -> str:
     """Cut a long name for a legend, and keep matplotlib from reading it as mathematics."""
     text = str(name).replace("$", r"\$")
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def common_signs(curves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a column of the signs that turn each response (row) the way of the first.
-
-    The layers after a filter undo its sign, so members may learn the same filter with either.
-    """
-    return np.where(curves @ curves[0] >= 0, 1.0, -1.0)[:, None]
 
 
 def unframe(axes: Axes) -> None:
