@@ -235,29 +235,29 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             if target.labels is None:
                 raise GraphError("y must hold the labels to score against; got None.")
             y = [None if code < 0 else target.classes[code] for code in target.labels[rows]]
-        if not self.task_.one_class:
-            labels, predicted = class_target(y), self.predict(X, graph, vertices)
-            if labels.values is None or labels.values.shape != predicted.shape:
+        answers = self.task_.decide(self.predict_proba(X, graph, vertices))
+        if self.task_.one_class:
+            truth, labelled = match_labels(y, self.classes_)
+            if not labelled.any():
+                raise GraphError("y must have at least one known label to score against; got none.")
+        else:
+            labels = class_target(y)
+            if labels.values is None or labels.values.shape != answers.shape:
                 raise GraphError(
-                    f"y must be a table of 0 and 1, {predicted.shape}, to score several labels."
+                    f"y must be a table of 0 and 1, {answers.shape}, to score several labels."
                 )
-            known = labels.codes >= 0
-            right = (labels.values == predicted).all(axis=1)[known]
-            weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-            return float(np.average(right, weights=weights))
-        codes, known = match_labels(y, self.classes_)
-        if not known.any():
-            raise GraphError("y must have at least one known label to score against; got none.")
-        predicted = self.predict_proba(X, graph, vertices).argmax(axis=1)
-        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
-        if not len(predicted) == len(codes) == len(weights):
+            truth, labelled = labels.values, labels.codes >= 0
+        weights = np.ones(len(labelled)) if sample_weight is None else np.asarray(sample_weight)
+        if not len(answers) == len(labelled) == len(weights):
             raise GraphError(
-                f"there must be one label and one weight per vertex ({len(predicted)}); "
-                f"got {len(codes)} and {len(weights)}."
+                f"there must be one label and one weight per vertex ({len(answers)}); "
+                f"got {len(labelled)} and {len(weights)}."
             )
-        if not weights[known].sum() > 0:
+        if not weights[labelled].sum() > 0:
             raise GraphError("sample_weight must be positive on some vertex with a label.")
-        return float(np.average(predicted[known] == codes[known], weights=weights[known]))
+        right = answers[labelled] == truth[labelled]
+        right = right if self.task_.one_class else right.all(axis=1)
+        return float(np.average(right, weights=weights[labelled]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -281,10 +281,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             )
         if unknown := set(self.class_weight) - set(classes):
             raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
-        found = [check_number("class_weight", self.class_weight.get(c, 1.0)) for c in classes]
-        if min(found) < 0 or not sum(found) > 0:
+        weights = [check_number("class_weight", self.class_weight.get(c, 1.0)) for c in classes]
+        if min(weights) < 0 or not sum(weights) > 0:
             raise ConfigError(f"class weights must not be negative; got {self.class_weight}.")
-        return np.array(found)
+        return np.array(weights)
 
 
 @parameters
@@ -315,17 +315,16 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             raise ConfigError(
                 f"scale must be one name, or one per number ({n_numbers}); got {names}."
             )
+        scales = list[TargetScale]()
         for name, y in zip(names, target.values.T, strict=True):
-            if name == "log" and (least := float(y[split.train].min())) < 0:
+            numbers = y[split.train]
+            if name == "log" and (least := float(numbers.min())) < 0:
                 raise ConfigError(
                     f"scale 'log' must have numbers from 0; got {least:g}. Take 'rank', or 'auto'."
                 )
-        return tuple(
-            find_scale(prepared, y, split)
-            if name == AUTO
-            else TargetScale.fit(y[split.train], name)
-            for name, y in zip(names, target.values.T, strict=True)
-        )
+            scale = find_scale(prepared, y, split) if name == AUTO else None
+            scales.append(scale or TargetScale.fit(numbers, name))
+        return tuple(scales)
 
     def predict(
         self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None

@@ -349,10 +349,10 @@ def member_of(
     member = Member.of(network, operator, seen.x, weight=weight, temperature=temperature)
     if system.view in _OF_THE_VERTEX:
         return member
-    own = {"x": prepared.x, "terms": ()}
+    hidden = {"x": prepared.x, "terms": ()}
     if not VIEWS[system.view].reads_features:
         outputs = network.eval()(operator, seen.x)
-        return replace(member, logits=lambda _, at: outputs[at], **own)
+        return replace(member, logits=lambda _, at: outputs[at], **hidden)
     make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
 
     def columns(features: Tensor, at: slice | list[int] = ALL) -> Input:
@@ -372,7 +372,7 @@ def member_of(
         def logits(features: Tensor, at: int | slice) -> Tensor:
             return network(operator, last(features))[at]
 
-    return replace(member, logits=logits, **own)
+    return replace(member, logits=logits, **hidden)
 
 
 def explain_members(

@@ -95,8 +95,8 @@ class KnownVertices:
     def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of hashed ids; -1 of those that are not there."""
         place = np.searchsorted(self.ids, ids, sorter=self._order).clip(max=len(self.ids) - 1)
-        found = self._order[place]
-        return np.where(self.ids[found] == ids, found, -1)
+        numbers = self._order[place]
+        return np.where(self.ids[numbers] == ids, numbers, -1)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -180,8 +180,8 @@ def hash_ids(names: Iterable[Any]) -> NDArray[np.int64]:
 
 
 def _check_once(names: Sequence[Any], ids: NDArray[np.int64]) -> None:
-    found, first = np.unique(ids, return_index=True)
-    if len(found) < len(ids):
+    _, first = np.unique(ids, return_index=True)
+    if len(first) < len(ids):
         twice = np.setdiff1d(np.arange(len(ids)), first)[0]
         raise GraphError(
             f"vertex ids must name every vertex once; got {str(names[twice])!r} twice. Give each "
@@ -363,8 +363,8 @@ class Earlier:
         known = (parts != "") & (codes >= 0)
         drawn = stratified(np.where(known, -1, codes), seed, fractions)
         whole = (
-            np.concatenate([np.flatnonzero(known & (parts == part)), own])
-            for part, own in zip(PARTS, (drawn.train, drawn.val, drawn.test), strict=True)
+            np.concatenate([np.flatnonzero(known & (parts == part)), others])
+            for part, others in zip(PARTS, (drawn.train, drawn.val, drawn.test), strict=True)
         )
         return Split(*map(np.sort, whole), rule=f"{EARLIER}; others {drawn.rule}")
 

@@ -273,10 +273,10 @@ def explain_vertices(
             numbers = [vertices[i] for i in rows]
             sums = explain_members(counted, graph, numbers, directions[rows])
             exact = sum(m.weight for m in counted if m.terms) / sum(m.weight for m in counted)
-            for i, own in zip(rows, sums, strict=True):
+            for i, parts in zip(rows, sums, strict=True):
                 if estimator.target_scales_:
-                    own = in_units(own, estimator.target_scales_[columns[i]])
-                explained[i] = name_parts(own, graph, vertices[i], most, exact, **words[i])
+                    parts = in_units(parts, estimator.target_scales_[columns[i]])
+                explained[i] = name_parts(parts, graph, vertices[i], most, exact, **words[i])
     return [explained[i] for i in range(len(vertices))]
 
 

@@ -99,14 +99,15 @@ class OfCommittee(VertexEstimator):
                 float(share),
                 part.seconds,
                 part.n_epochs,
-                *self._said(part.probabilities),
+                *self._answers_of_member(part.probabilities),
                 part.remark,
             )
             for part, share in zip(outcome.parts, outcome.pool.shares, strict=True)
         ]
         without = {title: outcome.without(*names) for title, names in GROUPS.items()}
         self.without_ = {
-            title: None if found is None else self._said(found) for title, found in without.items()
+            title: None if outputs is None else self._answers_of_member(outputs)
+            for title, outputs in without.items()
         }
         graph, n_train = self.prepared_.graph, len(self.split_.train)
         committee = outcome.system
@@ -116,12 +117,10 @@ class OfCommittee(VertexEstimator):
             for member in committee.members
             if (reason := committee.absence(member, graph, n_train))
         } | outcome.unused_members
-        told = {part.system.title for part in outcome.parts}
-        self.absent_ |= {
-            member.title: "not started when training was stopped"
-            for member in committee.members
-            if member.title not in told and member.title not in self.absent_
-        }
+        trained = {part.system.title for part in outcome.parts}
+        for member in committee.members:
+            if member.title not in trained:
+                self.absent_.setdefault(member.title, "not started when training was stopped")
         self.notes_ = (
             *(f"{title} failed and is left out: {why}." for title, why in outcome.failed.items()),
             *(
@@ -131,13 +130,13 @@ class OfCommittee(VertexEstimator):
             ),
         )
 
-    def _said(
+    def _answers_of_member(
         self, outputs: NDArray[np.float64]
     ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Return what is answered, and the probability of the second of two classes."""
-        own = in_units(outputs, self.target_scales_)
-        second = own[:, 1].copy() if self.task_.one_class and own.shape[1] == 2 else None
-        return self.task_.decide(own), second
+        outputs = in_units(outputs, self.target_scales_)
+        second = outputs[:, 1].copy() if self.task_.one_class and outputs.shape[1] == 2 else None
+        return self.task_.decide(outputs), second
 
 
 @parameters

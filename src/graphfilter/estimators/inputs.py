@@ -97,9 +97,9 @@ def take_target(
         features = take_features(estimator, X, held, reset=False)
     else:
         # Bound to a graph, the estimator's own X are vertex numbers; these are features.
-        given = held.features if X is None and isinstance(held, Graph) else X
-        check_sparse(given, "X")
-        features = check_array(given, accept_sparse="csr", dtype=np.float32)
+        features = held.features if X is None and isinstance(held, Graph) else X
+        check_sparse(features, "X")
+        features = check_array(features, accept_sparse="csr", dtype=np.float32)
     if graph is None and fitted is None and estimator.has_edges_:
         raise GraphError(
             "a loaded model does not hold the graph it was fitted on; pass the graph of X too."
@@ -244,8 +244,8 @@ def _take_rows(
     if len(target) != len(places):
         raise GraphError(f"X and y must have one row each; got {len(places)}, {len(target)}.")
     estimator.bound_rows_ = places
-    own = named_features(estimator, features)
-    return bound.subgraph(places).replace(**own, labels=None, splits=()), target
+    named = named_features(estimator, features)
+    return bound.subgraph(places).replace(**named, labels=None, splits=()), target
 
 
 def _join_rows(
@@ -451,7 +451,7 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     """
     if X is None:
         return _features_of(estimator, held, reset)
-    features = given_features(X)
+    features = plain_features(X)
     check_sparse(features, "X")
     options: Any = {"accept_sparse": "csr", "dtype": np.float32}
     options["ensure_min_samples"] = 2 if reset else 1
@@ -537,9 +537,9 @@ def _in_order_of_the_fit(estimator: FittedEstimator, X: Any, reset: bool) -> Any
     return X[wanted]
 
 
-def _other_names(found: list[str], known: list[str]) -> str:
-    missing = [name for name in known if name not in set(found)]
-    new = [name for name in found if name not in set(known)]
+def _other_names(names: list[str], known: list[str]) -> str:
+    missing = [name for name in known if name not in set(names)]
+    new = [name for name in names if name not in set(known)]
     problem = f"got {new[0]!r}, which is new" if new else f"{missing[0]!r} is missing"
     return (
         f"the graph's features must be those of the fit; {problem}. Read the tables "
@@ -547,17 +547,17 @@ def _other_names(found: list[str], known: list[str]) -> str:
     )
 
 
-def given_features(X: Any) -> Any:
+def plain_features(X: Any) -> Any:
     """Return X without a gradient; masked cells and numbers beyond any float are refused."""
-    given = detached(X, "X")
-    check_real(given, "X")
-    if not isinstance(given, np.ma.MaskedArray):
-        return given
-    if n := int(np.ma.count_masked(given)):
+    features = detached(X, "X")
+    check_real(features, "X")
+    if not isinstance(features, np.ma.MaskedArray):
+        return features
+    if n := int(np.ma.count_masked(features)):
         raise GraphError(
             f"X must hold a number in every cell; {n:,} are masked. Fill them in: X.filled(0)."
         )
-    return given.data
+    return features.data
 
 
 def _fit_encoder(X: Any) -> TableEncoder:

@@ -399,10 +399,10 @@ class SavedClasses:
         """Return them as they were; each is there once."""
         if self.dtype not in CLASS_DTYPES:
             raise ValueError(f"classes of unknown type {self.dtype!r}")
-        found = np.array(self.names, dtype=self.dtype)
-        if not len(found) or len(set(found.tolist())) < len(found):
+        names = np.array(self.names, dtype=self.dtype)
+        if not len(names) or len(set(names.tolist())) < len(names):
             raise ValueError("each class must be named once")
-        return found
+        return names
 
 
 @dataclass(frozen=True)
@@ -431,27 +431,27 @@ class SavedConfig:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> SavedConfig:
         """Return the config, of the right types and in range; TypeError or ValueError otherwise."""
-        found = convert(cls, dict(content))
-        if found.task not in TASKS or found.scaling not in SCALINGS:
-            raise ValueError(f"unknown task {found.task!r} or scaling {found.scaling!r}")
-        if found.n_features < 0:
-            raise ValueError(f"{found.n_features} features")
-        if found.feature_names and len(found.feature_names) != found.n_features_in:
-            raise ValueError(f"{found.n_features} features, but other names")
-        for member in found.members:
+        config = convert(cls, dict(content))
+        if config.task not in TASKS or config.scaling not in SCALINGS:
+            raise ValueError(f"unknown task {config.task!r} or scaling {config.scaling!r}")
+        if config.n_features < 0:
+            raise ValueError(f"{config.n_features} features")
+        if config.feature_names and len(config.feature_names) != config.n_features_in:
+            raise ValueError(f"{config.n_features} features, but other names")
+        for member in config.members:
             member.check()
-        if not any(member.weight for member in found.members):
+        if not any(member.weight for member in config.members):
             raise ValueError("no member has a weight")
-        return found
+        return config
 
     def table_encoder(self) -> TableEncoder | None:
         """Return how a table becomes features, where the model was fitted to one."""
         if self.encoder is None:
             return None
-        found = TableEncoder.from_dict(self.encoder)
-        if len(found.feature_names) != self.n_features:
+        encoder = TableEncoder.from_dict(self.encoder)
+        if len(encoder.feature_names) != self.n_features:
             raise ValueError(f"{self.n_features} features, but other columns of a table")
-        return found
+        return encoder
 
     def scaler(self, tensors: Mapping[str, Tensor]) -> FeatureScaler:
         """Return how features are scaled, one shift and scale for each."""
@@ -514,8 +514,8 @@ class SavedConfig:
 
 
 def _vector(tensors: Mapping[str, Tensor], name: str, size: int) -> np.ndarray:
-    found = tensors[name]
-    right = tuple(found.shape) == (size,)
-    if not right or not found.is_floating_point() or not bool(found.isfinite().all()):
+    tensor = tensors[name]
+    right = tuple(tensor.shape) == (size,)
+    if not right or not tensor.is_floating_point() or not bool(tensor.isfinite().all()):
         raise ValueError(f"{name} must hold {size} finite numbers")
-    return found.numpy()
+    return tensor.numpy()

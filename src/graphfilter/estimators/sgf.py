@@ -48,16 +48,16 @@ class AdaptiveEstimator(VertexEstimator):
     def build_system(self, **chosen: Any) -> System:
         settled = {**self.get_params(deep=False), **chosen}
         names = [f.name for f in fields(TrainConfig) if f.name in settled]
-        own: dict[str, Any] = {name: settled[name] for name in names}
-        if own["monitor"] is None:
-            del own["monitor"]
+        training: dict[str, Any] = {name: settled[name] for name in names}
+        if training["monitor"] is None:
+            del training["monitor"]
         operator = PLAIN if settled["operator"] == AUTO else settled["operator"]
         return System(
             "sgf",
             "SGF",
             self._model(operator, settled["dropout"]),
             operator=check_name("operator", operator, (*OPERATORS, AUTO)),
-            config=TrainConfig(**own),
+            config=TrainConfig(**training),
         )
 
     def choose(self, target: Target, split: Split) -> dict[str, Any]:

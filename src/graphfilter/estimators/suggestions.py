@@ -88,20 +88,20 @@ def suggest_vertices(
     nearest = pairwise_distances_argmin_min(places, columns(labelled))[1].astype(np.float64)
     n = min(n, len(candidates))
     n_draws = -(-n // MOST_CHOSEN)
-    found: list[tuple[int, float, str]] = []
+    chosen: list[tuple[int, float, str]] = []
     for part in np.array_split(rng.permutation(np.sort(candidates)), n_draws):
         drawn = draw_some(part, rng)
         distances = cdist(places, columns(drawn))
         left = np.ones(len(drawn), dtype=bool)
-        for _ in range(min(-(-n // n_draws), n - len(found))):
+        for _ in range(min(-(-n // n_draws), n - len(chosen))):
             gains = weights @ np.maximum(nearest[:, None] - distances, 0)
             best = int(np.argmax(np.where(left, gains, -1)))
             nearer = distances[:, best] < nearest
-            found.append((int(drawn[best]), float(gains[best]), _reason(nearer, doubt)))
+            chosen.append((int(drawn[best]), float(gains[best]), _reason(nearer, doubt)))
             nearest = np.minimum(nearest, distances[:, best])
             left[best] = False
-    most = max(gain for _, gain, _ in found) or 1.0
-    return [Suggestion(vertex, gain / most, reason) for vertex, gain, reason in found]
+    most = max(gain for _, gain, _ in chosen) or 1.0
+    return [Suggestion(vertex, gain / most, reason) for vertex, gain, reason in chosen]
 
 
 def _reason(nearer: NDArray[np.bool_], doubt: Array | None) -> str:

@@ -107,7 +107,7 @@ def class_target(y: Any) -> Target:
     """Read one class per vertex, or a table (n, L) of the labels that a vertex has."""
     if isinstance(y, Target):
         return y
-    y = given_target(y)
+    y = plain_target(y)
     # A single column is read as classes.
     if isinstance(y, list | tuple):
         several = bool(len(y)) and isinstance(y[0], list | tuple | np.ndarray) and len(y[0]) > 1
@@ -127,7 +127,7 @@ def number_target(y: Any) -> Target:
     """Read one number per vertex, or several (n, T); NaN or None where unknown."""
     if isinstance(y, Target):
         return y
-    array = _array(given_target(y))
+    array = _array(plain_target(y))
     values = array if array.ndim == 2 else array[:, None]
     check_magnitude(values)
     return Target(REGRESSION, _known(values), _names(y, values), values, array.ndim == 1)
@@ -191,7 +191,7 @@ def _names(y: Any, values: NDArray[np.float64]) -> NDArray[Any]:
     return np.array([str(name) for name in columns], dtype=object)
 
 
-def given_target(y: Any) -> Any:
+def plain_target(y: Any) -> Any:
     """Return y without a gradient, unknown where it is masked."""
     y = detached(y, "y")
     if not isinstance(y, np.ma.MaskedArray):

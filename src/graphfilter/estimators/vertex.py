@@ -181,10 +181,10 @@ class VertexEstimator(BaseEstimator):
                 )
             return {}
         codes, usual = target.codes, self.build_system().settings()["monitor"]
-        asked = getattr(self, "positive", None) is not None
+        is_named = getattr(self, "positive", None) is not None
         rare = target.task.one_class and is_rare(codes[split.train], len(target.names))
         seen = len(np.unique(codes[split.val])) == 2
-        watched = (rare or asked) and seen and usual == "accuracy"
+        watched = (rare or is_named) and seen and usual == "accuracy"
         return {"monitor": "average_precision"} if watched else {}
 
     def overridden(self, system: System, chosen: Mapping[str, Any]) -> System:
