@@ -248,10 +248,9 @@ def explain_vertices(
             if task is REGRESSION:
                 name = "number" if name == "0" else name  # A single one of an array has no name.
                 words.append(_words(f"{name} {number(answer)}", "", None) | {"unit": name})
-            elif answer > 0.5:
-                words.append(_words(name, f"not {name}", answer))
             else:
-                words.append(_words(f"not {name}", name, 1 - answer))
+                sides, has = (f"not {name}", name), answer > 0.5
+                words.append(_words(sides[has], sides[not has], answer if has else 1 - answer))
         columns.append(column)
     with own_torch_state(gradients=False):
         members, fitted = members_of(estimator, prepared), estimator.members_of(prepared)

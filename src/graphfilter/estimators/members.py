@@ -339,13 +339,11 @@ class MemberAnswers:
 
         That network has not seen the vertex's label, and answers in the place of all of its kind.
         """
-        answers, at = [rows_of[rows] for rows_of in self.by_member], 0
-        while self.held is not None and at < len(self.members):
-            of_kind = 1 if self.members[at].held_fold is None else N_FOLDS
-            if of_kind > 1:
-                kind = slice(at, at + of_kind)
+        answers = [outputs[rows] for outputs in self.by_member]
+        for at, member in enumerate(self.members):
+            if self.held is not None and member.held_fold == 0:  # The first of its kind.
+                kind = slice(at, at + N_FOLDS)
                 answers[kind] = without_own_labels(answers[kind], self.held[rows])
-            at += of_kind
         return answers
 
     def _shares(self, rows: Rows) -> Array | None:
