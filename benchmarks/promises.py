@@ -20,7 +20,7 @@ import numpy as np
 import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.runs.calibration import calibration_share
+from graphfilter.runs.answers import calibration_share
 from graphfilter.splits import stratified
 from graphfilter.training.scores import chance_of_coverage
 from graphfilter_research.paper.committee_table import DATASETS

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.report.prediction_page import write_prediction_report
+from graphfilter.report.page import write_prediction_report
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run, read_reference
 from graphfilter.runs.plan import Source, plan_fit

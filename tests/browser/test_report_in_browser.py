@@ -12,7 +12,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import fit_folder
-from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import Source, plan_fit
 
 PLOTS = ("filter", "coefficient", "training", "degree", "frequency", "confusion", "calibration")

@@ -12,7 +12,7 @@ from graphfilter.data import make_csbm
 from graphfilter.estimators.targets import named_target
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import fit_folder
-from graphfilter.runs.layout import REPORT_FILE
+from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import MULTILABEL, REGRESSION
 

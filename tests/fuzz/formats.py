@@ -26,7 +26,7 @@ from graphfilter.cli.app import run_command
 from graphfilter.data import make_csbm, open_store, read_tables, write_store
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.runs.layout import REFERENCE_FILE
+from graphfilter.runs.loading import REFERENCE_FILE
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.records import CHECKSUM, read_checked_json, write_checked_json

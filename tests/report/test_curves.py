@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from graphfilter.report.filter import (
     training_data,
 )
 from graphfilter.report.html import spread_out
+from graphfilter.runs.findings import learned_filter
 from graphfilter.spectral import Density
 from graphfilter.training import CLASSIFICATION
 
@@ -31,6 +35,12 @@ def fitted() -> SGFClassifier:
     return SGFClassifier(n_layers=4, max_epochs=25, n_members=2, random_state=0).fit(graph=graph)
 
 
+def curves_of(fitted: SGFClassifier) -> dict[str, Any]:
+    learned = learned_filter(fitted)
+    assert learned is not None
+    return filter_data(learned)
+
+
 def test_stacked_response_is_the_recurrence() -> None:
     alpha, beta = np.array([0.5, -1.0, 2.0]), np.array([0.25, 0.0, 1.0])
     lam = 1 - FREQUENCIES
@@ -41,7 +51,7 @@ def test_stacked_response_is_the_recurrence() -> None:
 
 
 def test_filter_data_starts_untrained_and_keeps_the_best(fitted: SGFClassifier) -> None:
-    data = filter_data(fitted.results_, fitted.filters_, fitted.operator)
+    data = curves_of(fitted)
     start = response_at(StackedFilter(4), fitted.operator)
     np.testing.assert_allclose(data["frames"][0], start, rtol=1e-3, atol=1e-4)
     assert data["epochs"][0] == 0
@@ -53,7 +63,9 @@ def test_filter_data_starts_untrained_and_keeps_the_best(fitted: SGFClassifier) 
 
 
 def test_filter_data_of_one_member_passes_through_what_was_kept(fitted: SGFClassifier) -> None:
-    data = filter_data(fitted.results_[:1], fitted.filters_[:1], fitted.operator)
+    one = copy.copy(fitted)
+    one.filters_, one.filter_results_ = fitted.filters_[:1], fitted.results_[:1]
+    data = curves_of(one)
     frame = data["frames"][data["epochs"].index(data["kept_epoch"])]
     np.testing.assert_allclose(frame, data["kept"], rtol=1e-3)
     assert data["members"] == []

@@ -13,10 +13,10 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.report.page import draw_run
-from graphfilter.runs.fit import BASELINES, train_baselines, train_fit
+from graphfilter.runs.fit import train_baselines, train_fit
 from graphfilter.runs.folder import fit_folder
-from graphfilter.runs.layout import REPORT_FILE
-from graphfilter.runs.plan import FitRequest, Source, plan_fit
+from graphfilter.runs.loading import REPORT_FILE
+from graphfilter.runs.plan import BASELINES, FitRequest, Source, plan_fit
 from graphfilter.splits import Split
 from graphfilter.training import Callback, Progress
 
@@ -162,8 +162,8 @@ def test_baselines_are_trained_like_the_classifier(graph: Graph) -> None:
         config = other.system_.config
         assert (config.max_epochs, config.patience, config.monitor) == (3, 2, "loss")
         assert len(other.results_) == 2
-        assert other.prepared_ is classifier.prepared_
-        np.testing.assert_array_equal(other.class_weights_, classifier.class_weights_)
+        assert other.prepared_ is fit.estimator.prepared_
+        np.testing.assert_array_equal(other.class_weights_, fit.estimator.class_weights_)
         assert other.class_weights_ is not None
         assert other.class_weights_[1] > other.class_weights_[0]
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphfilter.metrics import holm
-from graphfilter.runs.reference import ColumnSummary
+from graphfilter.runs.drift import ColumnSummary
 
 
 def draw(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -8,8 +8,8 @@ from sklearn.metrics import average_precision_score
 from tests.runs.made import made_fit, one_hot
 
 from graphfilter.runs.comparison import Accuracy, MeanCost, Ranking, compare
-from graphfilter.runs.conclusion import conclude
-from graphfilter.runs.fit import BASELINES
+from graphfilter.runs.findings import conclude
+from graphfilter.runs.plan import BASELINES
 from graphfilter.training.thresholds import Costs, Decision
 
 RNG = np.random.default_rng(0)

@@ -13,11 +13,11 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.data.graph import Graph
 from graphfilter.report.page import draw_run
-from graphfilter.runs.decision import DEFAULT, plan_decision
-from graphfilter.runs.explaining import explain_run
+from graphfilter.runs.answers import DEFAULT, plan_decision
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
+from graphfilter.runs.predict import explain_run
 from graphfilter.splits import Split
 from graphfilter.training.thresholds import Costs, Decision
 from graphfilter.util.errors import ConfigError
@@ -98,7 +98,7 @@ def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path
     assert found["scores"]["val"]["cost"] <= found["at_one_half"]["val"]["cost"]
     positive = graph.classes.tolist().index("fraud")
     expected = np.where(
-        clf.predict_proba()[:, positive] >= found["threshold"], "fraud", "ok"
+        done.fit.estimator.predict_proba()[:, positive] >= found["threshold"], "fraud", "ok"
     ).tolist()
     lines = (tmp_path / "predictions.csv").read_text().splitlines()[1:]
     assert [line.split(",")[1].strip('"') for line in lines] == expected
@@ -140,11 +140,12 @@ def test_predict_follows_the_decision_of_the_run(graph: Graph, tmp_path: Path, m
 def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Path) -> None:
     clf = SGFClassifier(max_epochs=10, random_state=0)
     request = FitRequest(threshold="0.001")
-    fit_folder(
+    done = fit_folder(
         plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, request=request, draw=draw_run
     )
     loaded, about, _ = load_run(tmp_path)
-    unlikely = int(clf.predict_proba()[:, graph.classes.tolist().index("fraud")].argmin())
+    answers = done.fit.estimator.predict_proba()
+    unlikely = int(answers[:, graph.classes.tolist().index("fraud")].argmin())
     found, notes = explain_run(loaded, about, graph, [str(unlikely)])
     assert (found[0].predicted, found[0].against) == ("fraud", "ok")
     assert found[0].score < 0

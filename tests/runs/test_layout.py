@@ -16,8 +16,14 @@ from graphfilter.data import make_karate
 from graphfilter.estimators.sgf import SGFClassifier
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import fit_folder
-from graphfilter.runs.layout import CHECKPOINT_FILE, RUN_FILES, check_folder, open_folder
-from graphfilter.runs.loading import load_run
+from graphfilter.runs.loading import (
+    CHANNELS_FILE,
+    CHECKPOINT_FILE,
+    RUN_FILES,
+    check_folder,
+    load_run,
+    open_folder,
+)
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
 from graphfilter.training import Callback
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, ModelFileError
@@ -60,7 +66,7 @@ def test_killed_fit_leaves_no_lock_and_its_leftovers_go(graphfilter, tmp_path: P
     (folder / f"{TEMPORARY}1-abc.json").write_text("half")
     done = graphfilter(*FIT, "--epochs", 3, "--out", folder, "--overwrite")
     assert done.code == 0, done.err
-    assert {p.name for p in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
+    assert {p.name for p in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE, CHANNELS_FILE}
 
 
 def test_fit_killed_before_its_first_checkpoint_counts_as_nothing(tmp_path: Path) -> None:
@@ -141,7 +147,10 @@ def test_killed_fit_leaves_the_run_that_it_would_replace(graphfilter, tmp_path: 
     assert again.code == 2
     assert "interrupted run" in again.err
     assert graphfilter(*words, "--resume").code == 0
-    assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
+    assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {
+        CHECKPOINT_FILE,
+        CHANNELS_FILE,
+    }
     assert graphfilter(*words[:-1], tmp_path / "whole").code == 0
     model = "model.safetensors"
     assert (folder / model).read_bytes() == (tmp_path / "whole" / model).read_bytes()
@@ -187,12 +196,13 @@ def test_link_in_the_place_of_the_new_run_is_not_followed(tmp_path: Path) -> Non
         put(folder / ".graphfilter-new")
         fit_small(folder, overwrite=True)
         assert [path.name for path in other.iterdir()] == ["notes.txt"]
-        assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {CHECKPOINT_FILE}
+        assert {path.name for path in folder.iterdir()} == set(RUN_FILES) - {
+            CHECKPOINT_FILE,
+            CHANNELS_FILE,
+        }
 
 
-@pytest.mark.parametrize(
-    "name", [*RUN_FILES, "channels.png", "checkpoint-0.safetensors", ".graphfilter-lock"]
-)
+@pytest.mark.parametrize("name", [*RUN_FILES, "checkpoint-0.safetensors", ".graphfilter-lock"])
 def test_folder_in_the_place_of_a_file_is_said_before_training(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     for way in ("overwrite", "resume"):

@@ -9,7 +9,8 @@ import pytest
 
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.runs.comparison import compare, compare_members, describe_groups
+from graphfilter.runs.comparison import compare
+from graphfilter.runs.findings import compare_members, describe_groups
 from graphfilter.runs.fit import train_fit
 from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.systems.registry import GROUPS
@@ -50,6 +51,8 @@ def test_sentence_says_what_the_answers_rest_on(rows: list[dict[str, Any]], sent
 def test_view_has_the_numbers_of_the_committee() -> None:
     clf = GraphClassifier(max_epochs=6, random_state=0, device="cpu")
     fit = train_fit(plan_fit(Source(GRAPH), 0), clf, baselines=False)
+    committee = fit.estimator
+    assert isinstance(committee, GraphClassifier)
     scored, labels = fit.judged, np.asarray(GRAPH.labels)
     view = compare_members(fit, compare(fit))
     assert view is not None
@@ -59,11 +62,11 @@ def test_view_has_the_numbers_of_the_committee() -> None:
     assert sum(group["share"] for group in view["groups"]) == pytest.approx(1)
     # The graph is too small for the network that is told labels.
     assert {group["title"] for group in view["groups"]} == set(GROUPS) - {"labels of neighbours"}
-    by_name = {note.name: note for note in clf.member_notes_}
+    by_name = {note.name: note for note in committee.member_notes_}
     trees = next(group for group in view["groups"] if group["title"] == "trees")
     expected = (by_name["trees"].predicted[scored] == labels[scored]).mean()
     assert trees["members"][0]["alone"] == f"{100 * expected:.1f}\xa0%"
-    without = clf.without_["trees"]
+    without = committee.without_["trees"]
     assert without is not None
     lead = (fit.answers[scored] == labels[scored]).mean()
     lead -= (without[0][scored] == labels[scored]).mean()

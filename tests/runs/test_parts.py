@@ -10,7 +10,7 @@ import pytest
 
 from graphfilter import Graph
 from graphfilter.runs import tables
-from graphfilter.runs.loading import parts_in_run
+from graphfilter.runs.tables import parts_in_run
 
 NAMES = ["a", "=b", "c", "new", "-e"]
 

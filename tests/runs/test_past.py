@@ -49,5 +49,5 @@ def test_outputs_of_a_past_are_those_of_prediction() -> None:
     clf = SGFClassifier(max_epochs=3, n_layers=2, random_state=0)
     fit = train_fit(plan_fit(Source(graph), 0), clf, baselines=False)
     kept = fit.outputs.copy()
-    del clf.answers_
-    np.testing.assert_array_equal(clf.predict_proba(), kept)
+    del fit.estimator.answers_
+    np.testing.assert_array_equal(fit.estimator.answers(), kept)

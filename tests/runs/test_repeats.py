@@ -14,7 +14,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.metrics import METRICS
 from graphfilter.report.page import draw_run
-from graphfilter.runs.conclusion import describe_spread
+from graphfilter.runs.findings import describe_spread
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.plan import FitRequest, Source, SplitBy, plan_fit
 

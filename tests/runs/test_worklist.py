@@ -17,7 +17,7 @@ from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import Plan, Source, plan_fit
 from graphfilter.runs.worklist import (
     MOST_EXPLAINED,
-    MOST_VERTICES,
+    MOST_LISTED,
     least_sure,
     make_worklists,
     most_doubted,
@@ -67,11 +67,11 @@ def test_most_doubted_lists_rejected_labels_least_probable_first() -> None:
 
 
 def test_vertex_lists_are_capped() -> None:
-    n = MOST_VERTICES + 50
+    n = MOST_LISTED + 50
     truth = np.arange(n) % 2
     fit = made_fit(truth, truth, one_hot(1 - truth))
-    assert len(most_doubted(fit)) == MOST_VERTICES
-    assert len(least_sure(fit)) == MOST_VERTICES
+    assert len(most_doubted(fit)) == MOST_LISTED
+    assert len(least_sure(fit)) == MOST_LISTED
 
 
 @pytest.fixture(scope="module")

@@ -64,9 +64,8 @@ class Explain(GraphOptions):
 
         if self.json is not None:
             check_file(self.json, overwrite=self.overwrite)
-        from graphfilter.runs.explaining import explain_run
-        from graphfilter.runs.layout import check_outputs
-        from graphfilter.runs.loading import load_run
+        from graphfilter.runs.loading import check_outputs, load_run
+        from graphfilter.runs.predict import explain_run
 
         check_outputs(self.run, self.json)
         classifier, about, encoder = load_run(self.run, model_of(self.model))

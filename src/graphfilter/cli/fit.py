@@ -24,9 +24,8 @@ from graphfilter.util.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.estimators.earlier import Earlier
     from graphfilter.estimators.vertex import VertexEstimator
-    from graphfilter.runs.dry_run import DryRun
     from graphfilter.runs.folder import FitSummary
-    from graphfilter.runs.plan import FitRequest, Plan, Source
+    from graphfilter.runs.plan import DryRun, FitRequest, Plan, Source
     from graphfilter.training.scores import Metric
 
 # Options that are about classes: they have no meaning for numbers and labels.
@@ -73,7 +72,7 @@ class Fit(TrainingOptions, TargetOptions):
                 "The fit could not be repeated once its run to start from is replaced."
             )
         if out is not None and not self.dry_run:
-            from graphfilter.runs.layout import check_folder
+            from graphfilter.runs.loading import check_folder
 
             # Before anything is read, which may take minutes.
             check_folder(out, overwrite=self.overwrite, resume=self.resume)
@@ -187,10 +186,9 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
     """Fit an estimator and show its scores; of a dry run, show what that would take."""
     from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
-    from graphfilter.runs.dry_run import plan_dry_run
-    from graphfilter.runs.fit import BASELINES
     from graphfilter.runs.folder import fit_folder
-    from graphfilter.runs.layout import checkpoints
+    from graphfilter.runs.loading import checkpoints
+    from graphfilter.runs.plan import BASELINES, plan_dry_run
     from graphfilter.systems import get_system
     from graphfilter.training import Callback
     from graphfilter.util.words import count
@@ -199,7 +197,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
     baselines = how.baselines and how.seconds is None
     costs = plan_dry_run(plan, estimator)
     if how.dry_run:
-        _show_dry_run(costs, plan, estimator, baselines=baselines, quiet=quiet)
+        _show_dry_run(costs, plan, estimator, quiet=quiet)
         return
     assert out is not None
     plan, baselines = costs.within_memory(plan, estimator, baselines=baselines)
@@ -233,7 +231,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
 
 def _show(summary: "FitSummary", *, quiet: bool) -> None:
     """Print the conclusion, the table of scores, what each answer rests on, and the files."""
-    from graphfilter.runs.conclusion import describe_spread
+    from graphfilter.runs.findings import describe_spread
     from graphfilter.training import REGRESSION
     from graphfilter.util.words import count
 
@@ -265,7 +263,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     show_table(["part", "vertices", *(metric.name for metric in shown.values())], rows, title=title)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
-    if n_unknown := int((~fit.plan.known).sum()):
+    if n_unknown := int((~fit.plan.is_labelled).sum()):
         say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
     if fit.repeats is not None:
         say(describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)["sentence"])
@@ -310,10 +308,10 @@ def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:
 
 
 def _show_dry_run(
-    costs: "DryRun", plan: "Plan", estimator: "VertexEstimator", *, baselines: bool, quiet: bool
+    costs: "DryRun", plan: "Plan", estimator: "VertexEstimator", *, quiet: bool
 ) -> None:
     """Print sizes, memory by part, disk, time, and whether it fits."""
-    from graphfilter.runs.dry_run import time_fit
+    from graphfilter.runs.plan import time_fit
     from graphfilter.util.words import say_bytes
 
     def seconds(n: float) -> str:
@@ -343,15 +341,14 @@ def _show_dry_run(
         say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
     if costs.fits:
         with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            times = time_fit(plan, estimator, baselines=baselines)
-        what = "baselines included" if baselines else "without baselines"
-        say(
-            f"An epoch takes about {seconds(times.epoch)}; there are at most "
-            f"{costs.max_epochs:,}, mostly fewer."
-        )
-        say(
-            f"The whole fit, {what}, takes from about {seconds(times.least)}, if training stops "
-            f"early, to {seconds(times.most)}, if all epochs are trained."
-        )
+            once, epoch = time_fit(plan, estimator)
+        if once:
+            say(f"Models without epochs take about {seconds(once)}.")
+        if epoch:
+            of_others = " of all others" if once else ""
+            say(
+                f"An epoch{of_others} takes about {seconds(epoch)}; there are at most "
+                f"{costs.max_epochs:,}, mostly fewer."
+            )
     fits = "It fits" if costs.fits else "It does not fit"
     say(f"{fits}: there are {say_bytes(costs.available)} of memory.")

@@ -75,7 +75,7 @@ class Predict(GraphOptions):
     def __call__(self) -> None:
         """Check, load the model, read the graph; predict, write, and say what to expect."""
         self._check_files()
-        from graphfilter.report.prediction_page import write_prediction_report
+        from graphfilter.report.page import write_prediction_report
         from graphfilter.runs.loading import load_run, read_reference
         from graphfilter.runs.predict import as_fitted, describe_answers, predict_run
         from graphfilter.runs.tables import write_embeddings
@@ -138,7 +138,7 @@ class Predict(GraphOptions):
             check_file(self.report, overwrite=self.overwrite)
             if self.report.resolve() == self.out.resolve():
                 raise ConfigError("--report and --out must be different files.")
-        from graphfilter.runs.layout import check_outputs
+        from graphfilter.runs.loading import check_outputs
         from graphfilter.runs.tables import check_embeddings_file
 
         if self.embeddings is not None:

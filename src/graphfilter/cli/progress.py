@@ -213,7 +213,7 @@ def duration(seconds: float) -> str:
 
 def what_is_kept(out: Path) -> str:
     """Say what an interrupted fit leaves in its folder, and how to resume it."""
-    from graphfilter.runs.layout import checkpoints
+    from graphfilter.runs.loading import checkpoints
 
     if not checkpoints(out):
         return "nothing was saved: there was no checkpoint yet."

@@ -43,9 +43,8 @@ class Suggest(GraphOptions):
 
     def __call__(self) -> None:
         """Load the model, read the graph, rank its vertices and print."""
-        from graphfilter.runs.explaining import suggest_run
-        from graphfilter.runs.layout import check_outputs
-        from graphfilter.runs.loading import load_run
+        from graphfilter.runs.loading import check_outputs, load_run
+        from graphfilter.runs.predict import suggest_run
         from graphfilter.runs.tables import excel_text
         from graphfilter.util.files import atomic_file, check_file
 

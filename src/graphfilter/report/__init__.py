@@ -1,7 +1,7 @@
 """What a person looks at: self-contained pages and pictures. Nothing here trains or prints.
 
-``run_page`` is the report of one fit, ``benchmark_page`` that of a file of records; each section
-of them has a file of its own (``conclusion``, ``sentences``, ``ranking``, ``classes``, ``curves``,
-``learned_filters``) and its template in ``templates/``. ``figures`` makes whole figures of the
-parts of ``plot``, ``html`` holds what the pages share.
+- :mod:`.page`: the report of a fit, and the page of a prediction; :mod:`.classes`, :mod:`.filter`
+  and :mod:`.vertices`: its sections; their templates are in ``templates/``;
+- :mod:`.html`: what all pages share; :mod:`.pictures`: files beside them;
+- :mod:`.tables`: tables as text, Markdown, CSV and LaTeX.
 """

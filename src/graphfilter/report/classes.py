@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.report.html import percent, plain, spread_out
-from graphfilter.runs.fit import Fit
+from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.spectral import Diagnosis
 from graphfilter.training.thresholds import BinaryCurve
 from graphfilter.util.words import count
@@ -94,7 +94,7 @@ def labels_section(fit: Fit) -> dict[str, Any]:
     scored: Any = precision_recall_fscore_support(
         truth, fit.answers[fit.judged] > 0, zero_division=np.nan
     )
-    n_known = fit.plan.truth[fit.plan.known].sum(axis=0).astype(int)
+    n_known = fit.plan.truth[fit.plan.is_labelled].sum(axis=0).astype(int)
     ranked = [
         float(average_precision_score(true, of_label)) if true.any() else np.nan
         for true, of_label in zip(truth.T, outputs.T, strict=True)
@@ -153,10 +153,7 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
         "share": plain(is_positive.mean()),
         "points": points,
     }
-    name, positive = (
-        {"test": "test", "val": "validation", "train": "training"}[fit.part],
-        (measured["positive"]),
-    )
+    name, positive = PARTS[fit.part], measured["positive"]
     start = f"“{positive}” is predicted where it is the more probable class"
     if not is_default:
         by = CHOSEN_BY[measured["metric"]]

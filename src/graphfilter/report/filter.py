@@ -9,17 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphfilter.estimators.vertex import filter_at
 from graphfilter.filters import Filter, StackedFilter
 from graphfilter.report.html import plain, spread_out
-from graphfilter.runs.fit import Fit
-from graphfilter.spectral import Density, label_energy
+from graphfilter.runs.findings import FREQUENCIES, LearnedFilter, PageContent, response_at
+from graphfilter.spectral import Density
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.spectral.plot import common_signs
 from graphfilter.training import FitResult, Task
 
-FREQUENCIES = np.linspace(0.0, 2.0, 101)
-MOST_FRAMES = 60
 MOST_COLUMNS = 150
 
 _PASSES = 0.5  # of the strongest band
@@ -48,11 +45,6 @@ _SHAPES = {
 }
 
 
-def response_at(filter: Filter, operator: str) -> NDArray[np.float64]:
-    """Return f over :data:`FREQUENCIES`, on the axis of the pictures."""
-    return filter.response(FREQUENCIES if operator == "laplacian" else 1 - FREQUENCIES)
-
-
 def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> NDArray[np.float64]:
     """Return the response of a stacked filter with these scalars."""
     made = StackedFilter(len(alpha)).double()
@@ -68,61 +60,37 @@ def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float6
     return np.mean(common_signs(curves) * curves, axis=0)
 
 
-def filter_section(fit: Fit, density: Density) -> dict[str, Any]:
+def filter_section(content: PageContent, task: Task) -> dict[str, Any]:
     """Return the shape of the learned filter, and its pictures; without one only the learning.
 
     ``is_used`` says whether a filter that is drawn has a share in the prediction.
     """
-    estimator = fit.estimator
-    # What was fitted at once, such as trees, has no epochs to show.
-    results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
-    shape, curves = "", None
-    if estimator.filters_:
-        operator = estimator.filter_operator
-        shape = describe_shape(mean_response(estimator.filters_, operator), density)
-        curves = filter_data(results, estimator.filters_, operator)
-        curves |= {"density": plain(density.values), "bins": plain(density.centres), "energy": None}
-        if fit.task.one_class:
-            energy = label_energy(fit.plan.graph).values
-            here = np.isfinite(energy).all(axis=1)
-            curves["energy"] = plain(energy[here].mean(axis=0))
+    learned, result, density = content.filter, content.learning, content.density
+    curves = None
+    if learned is not None:
+        energy = None if content.energy is None else plain(content.energy)
+        curves = {**filter_data(learned), "density": plain(density.values)}
+        curves |= {"bins": plain(density.centres), "energy": energy}
     return {
-        "shape": shape,
-        "is_used": any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_),
+        "shape": describe_shape(learned.members.mean(axis=0), density) if learned else "",
+        "is_used": learned is not None and learned.is_used,
         "data": {
             "filter": curves,
-            "coefficients": coefficient_data(results[0]) if results else None,
-            "training": training_data(results[0], fit.task) if results else None,
+            "coefficients": coefficient_data(result) if result else None,
+            "training": training_data(result, task) if result else None,
         },
     }
 
 
-def filter_data(
-    results: Sequence[FitResult], learned: Sequence[Filter], operator: str
-) -> dict[str, Any]:
-    """Return the response before training, by epoch and learned; mean of the members, and each.
-
-    A filter that does not learn has one epoch, the one that was kept.
-    """
-    n = max(result.n_epochs for result in results) + 1
-    kept = round(float(np.mean([result.best_epoch for result in results])))
-    learns = any(True for _ in learned[0].parameters())
-    epochs = spread_out(n, MOST_FRAMES, keep=(kept,)) if learns else [kept]
-    members = np.array([response_at(f, operator) for f in learned])
-    signs = common_signs(members)
-    members *= signs
-
-    def frame(epoch: int) -> Any:
-        made = [filter_at(f, r, epoch) for f, r in zip(learned, results, strict=True)]
-        return plain(np.mean(signs * [response_at(f, operator) for f in made], axis=0))
-
+def filter_data(learned: LearnedFilter) -> dict[str, Any]:
+    """Return the response before training, by epoch and learned; mean of the members, and each."""
     return {
         "x": plain(FREQUENCIES),
-        "epochs": epochs,
-        "frames": [frame(epoch) for epoch in epochs],
-        "kept": plain(np.mean(members, axis=0)),
-        "kept_epoch": kept,
-        "members": [plain(curve) for curve in members] if len(members) > 1 else [],
+        "epochs": learned.epochs,
+        "frames": plain(learned.frames),
+        "kept": plain(learned.members.mean(axis=0)),
+        "kept_epoch": learned.kept_epoch,
+        "members": plain(learned.members) if len(learned.members) > 1 else [],
     }
 
 

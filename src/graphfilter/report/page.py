@@ -1,17 +1,19 @@
-"""The report of a fit: one HTML file that holds all it needs and asks the network for nothing.
+"""The pages of a fit and of a prediction: one HTML file each, which asks the network for nothing.
 
-Each section is a function that returns what its part of the template shows.
+Each section of the report is a function that returns what its part of the template shows. All that
+is shown is in the finished :class:`~graphfilter.runs.folder.FitSummary`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphfilter.data.graph import Graph
-from graphfilter.models import ChannelNetwork
-from graphfilter.operators.kinds import Channels
 from graphfilter.report.classes import (
     classes_section,
     decision_section,
@@ -20,71 +22,80 @@ from graphfilter.report.classes import (
 )
 from graphfilter.report.filter import filter_section
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
+from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
 from graphfilter.report.vertices import vertices_section
-from graphfilter.runs.comparison import compare_members
-from graphfilter.runs.conclusion import describe_spread
+from graphfilter.runs.drift import Drift
+from graphfilter.runs.findings import PageContent, describe_spread
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.folder import FitSummary
-from graphfilter.runs.layout import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
-from graphfilter.runs.worklist import make_worklists
-from graphfilter.spectral import Diagnosis, spectral_density
-from graphfilter.systems.outside import origin_of
+from graphfilter.runs.loading import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
+from graphfilter.runs.predict import Prediction
+from graphfilter.spectral import Diagnosis
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import count, number
+from graphfilter.version import __version__
 
 
 def draw_run(summary: FitSummary) -> None:
     """Draw the pictures and the page of a fit into its folder."""
-    from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
-
-    fit, folder = summary.fit, summary.folder
-    estimator, name = fit.estimator, fit.plan.graph.name
-    if estimator.filters_:
+    folder, name = summary.folder, summary.fit.plan.graph.name
+    content = _content(summary)
+    if content.filter is not None:
         comparison = summary.conclusion.comparison
-        view = estimator.filter_view(
-            fit.plan.frequency,
+        view = replace(
+            content.filter.view,
+            label_frequency=summary.fit.plan.frequency,
             title=f"{name}: the learned filter",
             corner=f"{comparison.part} {comparison.yardstick.name} {comparison.ours.shown}",
         )
         save_figure(draw_filter(view), folder / FILTER_FILE)
-    if shares := {one["name"]: one["share"] for one in summary.metrics.get("channels", ())}:
-        members = [m for m in estimator.members_ if isinstance(m, ChannelNetwork)]
-        operator = estimator.prepared_.operator(estimator.system_.operator)
-        assert isinstance(operator, Channels)
-        filters = {channel: [m.learned_filters()[channel] for m in members] for channel in shares}
-        lowest = {channel: operator.part(channel).interval[0] for channel in shares}
+    if content.channels:
         title = f"{name}: the filter of each edge type, and its share in the prediction"
-        save_figure(draw_channels(filters, shares, lowest, title), folder / CHANNELS_FILE)
+        save_figure(draw_channels(content.channels, title), folder / CHANNELS_FILE)
     write_page(folder / REPORT_FILE, render_report(summary))
+
+
+def _content(summary: FitSummary) -> PageContent:
+    assert summary.content is not None, "made where a page is drawn"
+    return summary.content
 
 
 def render_report(summary: FitSummary) -> str:
     """Return the page of a fit."""
-    fit, metrics = summary.fit, summary.metrics
-    density = spectral_density(fit.plan.graph)
-    lists = make_worklists(fit)
+    fit, metrics, content = summary.fit, summary.metrics, _content(summary)
     contents: dict[str, Any] = {
         "answer": answer_section(summary),
-        "needs": compare_members(fit, summary.conclusion.comparison),
-        "filter": filter_section(fit, density),
+        "needs": content.groups,
+        "filter": filter_section(content, fit.task),
         "graph": graph_section(fit),
         "classes": classes_section(fit) if fit.task.one_class else None,
         "labels": labels_section(fit) if "labels" in fit.task.sections else None,
         "numbers": numbers_section(fit) if fit.task is REGRESSION else None,
         "decision": decision_section(fit, metrics.get("decision")),
-        "vertices": vertices_section(fit, lists),
-        "made": {"setting": _setting(fit)},
+        "vertices": vertices_section(fit, content.lists),
+        "made": {"setting": content.settings},
     }
     # What plots.js draws.
     data: dict[str, Any] = dict.fromkeys(PLOTS)
-    for content in contents.values():
-        data |= (content or {}).get("data", {})
+    for section in contents.values():
+        data |= (section or {}).get("data", {})
+    titles = {
+        "needs": "What the graph needed",
+        "filter": "The filter" if content.filter else "Learning",
+        "graph": "The graph",
+        "classes": "The classes",
+        "labels": "The labels",
+        "numbers": "The numbers",
+        "decision": f"When to predict “{fit.decision.positive if fit.decision else ''}”",
+        "vertices": "The vertices",
+        "made": "How it was made",
+    }
     return render_page(
         "report.html.j2",
         name=fit.plan.graph.name,
         summary=summary,
         fit=fit,
-        sections=[(s, section_title(s, fit)) for s in fit.task.sections if contents[s] is not None],
+        sections=[(name, titles[name]) for name in fit.task.sections if contents[name] is not None],
         size=describe_size(fit.plan.graph, fit),
         data=data,
         plotly=plotly_source(),
@@ -96,22 +107,6 @@ PLOTS = (
     "filter", "coefficients", "training", "degrees", "frequency", "confusion", "calibration",
     "scatter", "decision",
 )  # fmt: skip
-
-
-def section_title(name: str, fit: Fit) -> str:
-    """Return the title of a section of the page."""
-    positive = "" if fit.decision is None else fit.decision.positive
-    return {
-        "needs": "What the graph needed",
-        "filter": "The filter" if fit.estimator.filters_ else "Learning",
-        "graph": "The graph",
-        "classes": "The classes",
-        "labels": "The labels",
-        "numbers": "The numbers",
-        "decision": f"When to predict “{positive}”",
-        "vertices": "The vertices",
-        "made": "How it was made",
-    }[name]
 
 
 def describe_size(graph: Graph, fit: Fit | None = None) -> str:
@@ -181,8 +176,52 @@ def graph_section(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _setting(fit: Fit) -> list[tuple[str, str]]:
-    shown = fit.estimator.settled_parameters()
-    if not isinstance(shown.get("model", ""), str):
-        shown["model"] = origin_of(fit.estimator.system_) or fit.estimator.system_.name
-    return [(name, str(value)) for name, value in shown.items() if name not in ("graph", "verbose")]
+# Rows of a table of a prediction; columns of words can be many.
+MOST_ROWS = 40
+
+
+def write_prediction_report(
+    path: str | PathLike[str],
+    prediction: Prediction,
+    drift: Drift | None,
+    *,
+    folder: str | Path,
+    out: str | Path,
+    used: str,
+    known: list[str],
+) -> None:
+    """Write the page of a prediction.
+
+    Parameters
+    ----------
+    drift : Drift or None
+        None of a run that keeps nothing to compare with.
+    folder, out : path
+        The run, and where the predictions are.
+    used : str
+        The graph that was used, in words.
+    known : list of str
+        How many predictions are right, where that is known.
+    """
+    names = ", ".join(prediction.names[:20]) + (", ..." if len(prediction.names) > 20 else "")
+    words = {"classification": "Classes", "multilabel": "Labels"}
+    page = {
+        "name": prediction.whole.name,
+        "size": describe_size(prediction.whole),
+        "drift": drift,
+        "parts": prediction.count_parts(),
+        "parts_said": prediction.describe_parts(),
+        "used": used,
+        "known": known,
+        "coverage": prediction.describe_coverage(),
+        "most": MOST_ROWS,
+        "made": [
+            ("Answers", str(out)),
+            ("Run", str(folder)),
+            ("Model", prediction.estimator.system_.title),
+            (words.get(prediction.estimator.task_.name, "Numbers"), names),
+            ("Fitted by", prediction.run.command or "no command"),
+            ("Predicted by", f"graphfilter {__version__}"),
+        ],
+    }
+    write_page(path, render_page("prediction.html.j2", page=page))

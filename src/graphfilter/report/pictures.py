@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfilter.filters import Filter
 from graphfilter.spectral import Density
 from graphfilter.spectral.density import draw_densities
 from graphfilter.spectral.plot import FilterView, common_signs, draw_view
@@ -18,6 +17,8 @@ from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, shorten, u
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from graphfilter.runs.findings import Channel
 
 
 DPI = 150
@@ -51,38 +52,26 @@ def draw_filters(views: Sequence[FilterView]) -> Figure:
     return figure
 
 
-def draw_channels(
-    filters: Mapping[str, Sequence[Filter]],
-    shares: Mapping[str, float],
-    lowest: Mapping[str, float],
-    title: str = "",
-) -> Figure:
+def draw_channels(channels: Sequence[Channel], title: str = "") -> Figure:
     """Draw the mean response of each channel over its frequencies 1 - λ, the strongest thickest.
 
-    Parameters
-    ----------
-    filters : mapping
-        Channel to the filters of the members.
-    shares : mapping
-        Channel to its share in the prediction.
-    lowest : mapping
-        Channel to the lower bound of its operator's spectrum: there are no frequencies beyond it.
+    There are no frequencies beyond the lower bound of its operator's spectrum.
     """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
-    for i, (name, members) in enumerate(filters.items()):
-        frequency = np.linspace(0, 1 - lowest[name], 401)
-        curves = np.array([f.response(1 - frequency) for f in members])
+    for i, channel in enumerate(channels):
+        frequency = np.linspace(0, 1 - channel.lowest, 401)
+        curves = np.array([f.response(1 - frequency) for f in channel.filters])
         axes.plot(
             frequency,
             np.mean(common_signs(curves) * curves, axis=0),
             color=COLOURS[i % len(COLOURS)],
             linestyle="-" if i < len(COLOURS) else "--",
-            linewidth=0.8 + 2.4 * shares[name],
-            label=f"{shorten(name)} ({shares[name]:.0%})",
+            linewidth=0.8 + 2.4 * channel.share,
+            label=f"{shorten(channel.name)} ({channel.share:.0%})",
         )
     axes.set_xlim(0, 2)
     axes.set_xlabel(FREQUENCY_AXIS)

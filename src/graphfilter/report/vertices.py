@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphfilter.runs.fit import Fit
-from graphfilter.runs.worklist import MOST_VERTICES, WorkList
+from graphfilter.runs.worklist import LARGEST_ERRORS, LEAST_SURE, MOST_LIKELY, MOST_LISTED, WorkList
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import number, signed
 
@@ -16,30 +16,34 @@ def vertices_section(fit: Fit, lists: Iterable[WorkList]) -> dict[str, Any]:
     return {"tables": [_table(fit, one) for one in lists]}
 
 
-def _table(fit: Fit, found: WorkList) -> dict[str, Any]:
-    cut = f" (the first {MOST_VERTICES})" if len(found.vertices) == MOST_VERTICES else ""
-    if found.name == "largest-errors":
-        table = _errors_table(fit, found, cut)
+def _table(fit: Fit, listed: WorkList) -> dict[str, Any]:
+    cut = f" (the first {MOST_LISTED})" if len(listed.vertices) == MOST_LISTED else ""
+    if listed.name == LARGEST_ERRORS:
+        table = _errors_table(fit, listed, cut)
     else:
-        table = _classes_table(fit, found, cut)
-    return {"id": found.name, **table, "whys": [_why(one) for one in found.explanations]}
+        table = _classes_table(fit, listed, cut)
+    return {"id": listed.name, **table, "whys": [_why(one) for one in listed.explanations]}
 
 
-def _classes_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
-    names, codes, known = fit.names, fit.plan.target.codes, fit.plan.known[found.vertices].any()
+def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
+    names, codes, labelled = (
+        fit.names,
+        fit.plan.target.codes,
+        fit.plan.is_labelled[listed.vertices].any(),
+    )
     ids, decision = (
         fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices),
         fit.user_decision,
     )
     heads = ["Vertex", "Part", "Given", "Predicted", "Probability", "Of the given"]
-    if found.name == "most-likely":
+    if listed.name == MOST_LIKELY:
         assert fit.positive is not None
         name = f"“{names[fit.positive]}”"
         title = f"Most likely {name}"
-        which = "not trained on" if known else "without a label"
+        which = "not trained on" if labelled else "without a label"
         text = f"The vertices {which} whose probability of {name} is highest{cut}."
         heads[4], shown = f"Probability of {name}", (0, 1, 3, 4)
-    elif found.name == "least-sure":
+    elif listed.name == LEAST_SURE:
         title, rule = "Least sure", "whose most probable class is the least probable"
         if decision is not None:
             rule = (
@@ -47,18 +51,18 @@ def _classes_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
             )
         text = f"The predictions to check first: the vertices {rule}{cut}."
         # Without labels where all lack them.
-        shown = tuple(range(6)) if known else (0, 1, 3, 4)
+        shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
     else:
         title = "Possible label errors"
         text = (
             "Labelled vertices with another prediction than their label, the least probable label "
             f"first, training vertices included{cut}."
         )
-        shown = tuple(range(6)) if known else (0, 1, 3, 4)
+        shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
     rows = []
-    for v in found.vertices.tolist():
+    for v in listed.vertices.tolist():
         label, answer = int(codes[v]), int(fit.answers[v])
-        of = fit.positive if found.name == "most-likely" else answer
+        of = fit.positive if listed.name == MOST_LIKELY else answer
         row = (
             str(ids[v]),
             str(fit.plan.parts[v]),
@@ -75,14 +79,14 @@ def _classes_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _errors_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
-    assert found.columns is not None
-    assert found.errors is not None
+def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
+    assert listed.columns is not None
+    assert listed.errors is not None
     numbers, several = fit.task is REGRESSION, fit.task is REGRESSION and len(fit.names) > 1
     ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
     rows = []
     for v, column, error in zip(
-        found.vertices.tolist(), found.columns.tolist(), found.errors.tolist(), strict=True
+        listed.vertices.tolist(), listed.columns.tolist(), listed.errors.tolist(), strict=True
     ):
         values = (fit.plan.truth[v], fit.answers[v])
         if numbers:
@@ -109,17 +113,17 @@ def _errors_table(fit: Fit, found: WorkList, cut: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _why(found: Any) -> dict[str, Any]:
+def _why(listed: Any) -> dict[str, Any]:
     """Return one explanation, with what adds to it as bars."""
     return {
-        "explanation": found,
-        "sentence": found.sentence,
-        "parts": make_bars((name, "", value) for name, value in found.parts),
+        "explanation": listed,
+        "sentence": listed.sentence,
+        "parts": make_bars((name, "", value) for name, value in listed.parts),
         "contributors": make_bars(
             (f"{s.vertex}{f' ({s.label})' if s.label else ''}", s.steps, s.contribution)
-            for s in found.contributors
+            for s in listed.contributors
         ),
-        "features": make_bars((f.name, f"{f.value:g}", f.own + f.others) for f in found.features),
+        "features": make_bars((f.name, f"{f.value:g}", f.own + f.others) for f in listed.features),
     }
 
 

@@ -1,12 +1,11 @@
-"""One fit, read by everyone: what is planned before training, trained once, and derived from it.
+"""One fit, read by everyone: planned, trained once, judged, and left in a folder.
 
-- :mod:`.plan`: what a user requests, and what is decided before training; :mod:`.decision`:
-  thresholds; :mod:`.dry_run`: what a fit will take;
-- :mod:`.training`: :class:`Fit`, immutable, and the one way it is made, baselines of the same type
-  and repeats on other splits included; :mod:`.calibration`: its sets or intervals;
-- :mod:`.comparison`: what models are judged by, and who is better; :mod:`.measure`: the content of
-  ``metrics.json``;
-- :mod:`.drift`: what later graphs are compared with, and how they differ.
-
-Nothing here knows of files: ``report`` draws a fit, ``run_folder`` writes it.
+- :mod:`.plan`: what a user requests, what is decided before training, and what it will take;
+- :mod:`.fit`: :class:`Fit`, immutable, and the one way it is made, plain models of the same type
+  and repeats on other splits included; :mod:`.answers`: its threshold, its sets or intervals;
+- :mod:`.comparison`: what models are judged by, and who is better; :mod:`.worklist`: the vertices
+  worth a look; :mod:`.findings`: all that is said of a fit, computed once;
+- :mod:`.folder`: fitting into a folder; :mod:`.loading`: what is in one, read again;
+  :mod:`.tables`: predictions, written and read;
+- :mod:`.predict`: what a run says of a graph; :mod:`.drift`: how that differs from the fit's.
 """

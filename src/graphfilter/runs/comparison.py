@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -16,9 +16,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.graph import OfCommittee
-from graphfilter.runs.fit import LOW_PASS, NO_GRAPH, TWO_STEPS, Fit, answers_of
-from graphfilter.systems.registry import GROUPS
+from graphfilter.runs.fit import Fit
+from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.training import REGRESSION
 from graphfilter.training.comparing import (
     SIGNIFICANCE,
@@ -194,7 +193,7 @@ class MeanLoss(Yardstick):
 
     def measures(self) -> list[Measure]:
         every = [self.losses(model) for model in self.models]
-        return [lambda drawn, own=losses: drawn @ own / len(own) for losses in every]
+        return [lambda drawn, loss=losses: drawn @ loss / len(loss) for losses in every]
 
 
 class MeanCost(MeanLoss):
@@ -377,92 +376,3 @@ def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, ModelOutputs]:
     if positive is not None and is_rare(training, 2) and len(np.unique(truth)) == 2:
         return partial(Ranking, positive=positive), guess
     return Accuracy, guess
-
-
-def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
-    """Return what members of a committee have and add, by the score of a comparison.
-
-    None of an estimator that is no committee.
-
-    Returns
-    -------
-    dict or None
-        ``sentence``, ``absent``: why others have no part, by title, and ``groups`` of members that
-        look at the same thing: title, share of the weights, ``adds`` to the score of the others,
-        whether that ``is_clear``, more than chance, and its members: share, score ``alone``.
-    """
-    committee, by = fit.estimator, comparison.yardstick
-    if not isinstance(committee, OfCommittee):
-        return None
-    notes = {note.name: note for note in committee.member_notes_}
-    groups = []
-    for title, names in GROUPS.items():
-        here = [notes[name] for name in names if name in notes]
-        if not here:
-            continue
-        models = [by.models[0], *(_member_outputs(fit, n.predicted, n.second) for n in here)]
-        adds, is_clear, shown = None, False, ""
-        if (without := committee.without_[title]) is not None:
-            models.append(_member_outputs(fit, *without))
-        measure = by.of(models)
-        if without is not None:
-            last = len(here) + 1
-            adds = measure.lead(0, last)
-            is_clear, shown = (
-                measure.p_value(0, last) < SIGNIFICANCE,
-                measure.write(adds, as_lead=True),
-            )
-        rows = [
-            {
-                "title": note.title,
-                "share": note.share,
-                "alone": measure.write(measure.value(i)),
-                "seconds": note.seconds,
-            }
-            for i, note in enumerate(here, start=1)
-        ]
-        share = sum(note.share for note in here)
-        groups.append(
-            {"title": title, "share": share, "adds": adds, "is_clear": is_clear, "shown": shown,
-             "members": rows}
-        )  # fmt: skip
-    groups.sort(key=lambda group: -group["share"])
-    sentence = describe_groups(groups, is_share=by.share)
-    return {"sentence": sentence, "groups": groups, "absent": committee.absent_}
-
-
-def _member_outputs(
-    fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None
-) -> ModelOutputs:
-    """Return what a member says of the judged vertices, by the decision of the fit."""
-    judged = fit.judged
-    if not fit.task.one_class:
-        return ModelOutputs(predicted[judged].astype(np.float64), predicted[judged])
-    if second is None:
-        return ModelOutputs(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
-    outputs = np.stack([1 - second[judged], second[judged]], axis=1)
-    return ModelOutputs(outputs, answers_of(fit.task, outputs, fit.names, fit.user_decision))
-
-
-def describe_groups(groups: Sequence[Mapping[str, Any]], *, is_share: bool) -> str:
-    """Say in one sentence what the predictions rest on; what may be chance is nothing.
-
-    ``is_share`` says whether the score is one from 0 to 1, whose differences are points.
-
-    >>> first = {"title": "features alone", "share": 0.7}
-    >>> other = {"title": "neighbours", "share": 0.3, "adds": 0.021, "is_clear": True}
-    >>> describe_groups([first, other], is_share=True)
-    'Mostly features alone; neighbours add 2.1 points.'
-    """
-    first, *others = groups
-    parts = [f"{'Mostly' if first['share'] > 0.5 else 'Above all'} {first['title']}"]
-    for group in others:
-        s = "s" if group["title"].startswith("who ") else ""
-        adds = group["adds"] or 0.0
-        if not group["is_clear"]:
-            parts.append(f"{group['title']} add{s} nothing clear")
-            continue
-        verb = "cost" if adds < 0 else "add" if is_share else "save"
-        size = f"{100 * abs(adds):.1f} points" if is_share else f"{abs(adds):.3g}"
-        parts.append(f"{group['title']} {verb}{s} {'1 point' if size == '1.0 points' else size}")
-    return "; ".join(parts) + "."

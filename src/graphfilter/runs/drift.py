@@ -1,38 +1,337 @@
-"""How the vertices of a later graph differ from those of a fit, and what that does to predictions.
+"""What a fit keeps of its vertices and predictions, and how those of a later graph differ.
 
 Columns that are seen of vertices or predicted for them are compared with the :class:`Reference` of
-the fit by Fisher's exact test; p-values are corrected for their number by Holm's.
+the fit by Fisher's exact test: of categories whether they are there as often, of numbers whether as
+many lie below each tenth. p-values are corrected for their number by Holm's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.runs.reference import (
-    ANSWERS,
-    DEGREE,
-    FEATURES,
-    KINDS,
-    VARIATION,
-    Array,
-    ColumnSummary,
-    Index,
-    Reference,
-    answer_frequency,
-    make_columns,
-    sample,
-    signals_and_losses,
-)
+from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.training import REGRESSION, Task
 from graphfilter.training.comparing import SIGNIFICANCE, holm
-from graphfilter.training.scores import Expected
+from graphfilter.training.scores import Expected, LossBins
+from graphfilter.util.machine import blocks
 from graphfilter.util.words import count, listed, number
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+FEATURES, DEGREE, VARIATION, ANSWERS = "features", "degree", "variation", "answers"
+KINDS = (FEATURES, DEGREE, VARIATION, ANSWERS)
+# Thresholds of a column: tenths of its values, its largest, and just below its smallest.
+N_THRESHOLDS = 11
+# Numbers of a matrix that are looked at together.
+_AT_ONCE = 1 << 22
+# Below this many deviations no test can matter among several: it is not computed.
+_WORTH_A_TEST = 2.0
+# Vertices that are looked at, and bytes of their features: enough for shares to a percent.
+MOST_VERTICES, MOST_BYTES = 50_000, 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """How columns differ from their summary, each at the threshold where it differs most.
+
+    Attributes
+    ----------
+    p_values : array (d,)
+        Of the largest difference of a column, corrected for its thresholds; 1 where it is too
+        small for a test to matter.
+    threshold, before, now : arrays (d,)
+        Where a column differs most, and the shares of its values above that.
+    """
+
+    p_values: Array
+    threshold: Array
+    before: Array
+    now: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    r"""How the values of columns are distributed: how many do not exceed some thresholds.
+
+    New rows are compared with it by the exact test of Fisher at every threshold t: where both are
+    drawn alike, the number :math:`\#\{x_{new} \le t\}` is hypergeometric given all that are.
+    Thresholds are values of the column, at which the test is valid though the same rows chose
+    them. The smallest of the p-values, times their number, is that of the column.
+
+    Attributes
+    ----------
+    n : int
+        Rows that were summarised.
+    thresholds : array (d, 11)
+        Sorted; NaN where a column has fewer.
+    counts : int array (d, 11)
+        Of rows that do not exceed them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> summary = ColumnSummary.of(rng.normal(size=(500, 2)))
+    >>> moved = summary.compare(rng.normal(size=(300, 2)) + [0.0, 1.0])
+    >>> (moved.p_values < 1e-6).tolist()
+    [False, True]
+    """
+
+    n: int
+    thresholds: Array
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: Any) -> ColumnSummary:
+        """Summarise the columns of a matrix (n, d), dense or sparse."""
+        thresholds = np.full((values.shape[1], N_THRESHOLDS), np.nan)
+        counts = np.zeros(thresholds.shape, dtype=np.int64)
+        shares = np.linspace(0, 1, N_THRESHOLDS)
+        for at, block in _column_blocks(values):
+            limits = np.quantile(block, shares, axis=0, method="inverted_cdf").T
+            # Nothing was below the smallest: what comes below it is new.
+            limits[:, 0] = np.nextafter(limits[:, 0], -np.inf)
+            limits[:, 1:][np.diff(limits, axis=1) <= 0] = np.nan
+            thresholds[at], counts[at] = limits, _count(block, limits)
+        return cls(int(values.shape[0]), thresholds, counts)
+
+    def compare(self, values: Any, *, shared: int = 1) -> Moved:
+        """Compare new rows (m, d) of the same columns, dense or sparse.
+
+        ``shared`` rows count as one where they depend on each other.
+        """
+        from scipy.stats import hypergeom
+
+        m, there = values.shape[0], np.isfinite(self.thresholds)
+        if not m or not self.n:
+            nothing = np.full(len(self.counts), np.nan)
+            return Moved(np.ones(len(nothing)), nothing, nothing, nothing)
+        counts = np.zeros(self.counts.shape, dtype=np.int64)
+        for at, block in _column_blocks(values):
+            counts[at] = _count(block, self.thresholds[at])
+        new, n_new, n_old = counts // shared, m // shared, self.n // shared
+        total, n = new + self.counts // shared, n_new + n_old
+        mean = total * (n_new / n)
+        spread = np.sqrt(np.maximum(mean * (1 - total / n) * n_old / max(n - 1, 1), 1e-12))
+        p_values = np.ones(new.shape)
+        worth = np.nonzero((abs(new - mean) > _WORTH_A_TEST * spread) & there)
+        k, totals = new[worth], total[worth]
+        low = hypergeom.cdf(k, n, totals, n_new)
+        high = hypergeom.sf(k - 1, n, totals, n_new)
+        p_values[worth] = np.minimum(1.0, 2 * np.minimum(low, high))
+        corrected = np.minimum(1.0, p_values.min(axis=1) * there.sum(axis=1))
+        before, now = 1 - self.counts / self.n, 1 - counts / m
+        most = np.where(there, abs(now - before), -1.0).argmax(axis=1)
+        row = np.arange(len(most))
+        return Moved(corrected, *(a[row, most] for a in (self.thresholds, before, now)))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, to be saved."""
+        return {"n": np.array([self.n]), "thresholds": self.thresholds, "counts": self.counts}
+
+    @classmethod
+    def from_arrays(cls, n: Any, thresholds: Any, counts: Any) -> ColumnSummary:
+        """Return what :meth:`to_arrays` returned; ValueError where it could not have."""
+        size, sizes = int(np.asarray(n).item()), np.asarray(counts)
+        limits = np.asarray(thresholds, dtype=np.float64)
+        if limits.ndim != 2 or limits.shape[1:] != (N_THRESHOLDS,) or limits.shape != sizes.shape:
+            raise ValueError(f"a summary of columns of the shapes {limits.shape}, {sizes.shape}")
+        if sizes.dtype.kind not in "iu" or not ((sizes >= 0) & (sizes <= size)).all():
+            raise ValueError(f"a summary of {size} rows that counts others")
+        if np.isinf(limits).any() or not np.isfinite(limits[:, :1]).all():
+            raise ValueError("the thresholds of a summary must be finite")
+        return cls(size, limits, sizes.astype(np.int64))
+
+
+def _count(block: Array, thresholds: Array) -> NDArray[np.int64]:
+    """Return how many values of each column do not exceed its thresholds (d, 11)."""
+    limits = np.nan_to_num(thresholds.T, nan=np.inf)
+    return np.stack([(block <= t).sum(axis=0) for t in limits], axis=1)
+
+
+def _column_blocks(values: Any) -> Iterator[tuple[slice, Array]]:
+    """Yield columns and what they hold, some at a time."""
+    n, d = values.shape
+    by_column = values.tocsc() if hasattr(values, "tocsc") else values
+    for at in blocks(d, _AT_ONCE // max(n, 1)):
+        block = by_column[:, at]
+        dense = block.toarray() if hasattr(block, "toarray") else block
+        yield at, np.asarray(dense, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Summaries of a fit's vertices and predictions.
+
+    Attributes
+    ----------
+    columns : dict of str to ColumnSummary
+        Features, degrees, how far neighbours' predictions differ, and predictions. The last two of
+        vertices that were not trained on, where there are some.
+    losses : tuple of LossBins
+        Of the judged vertices: what predictions lose by how sure they are; of numbers one each.
+    measured : array (k,)
+        The mean of each of those losses.
+    part : str
+        Which vertices are judged: test, or val or train where there are no others.
+    deviation : array (T,)
+        Of the predictions, where they are numbers.
+    """
+
+    columns: dict[str, ColumnSummary]
+    losses: tuple[LossBins, ...]
+    measured: Array
+    part: str
+    deviation: Array
+
+    @classmethod
+    def of(cls, fit: Fit) -> Reference:
+        """Summarise a fit."""
+        graph, task, outputs, answers = fit.plan.graph, fit.task, fit.outputs, fit.answers
+        every, n = np.arange(graph.n_vertices), len(fit.names)
+        unseen = np.setdiff1d(every, fit.plan.split.train)
+        seen = sample(every, graph.n_features, fit.plan.seed)
+        sampled = sample(unseen if len(unseen) else every, n, fit.plan.seed)
+        deviation = np.ones(1)
+        if task is REGRESSION:
+            deviation = np.maximum(outputs.std(axis=0), 1e-12)
+        columns = make_columns(graph, task, outputs[sampled], answers, seen, sampled, n, deviation)
+        if not fit.plan.has_features:
+            columns.pop(FEATURES, None)
+        judged, truth = fit.judged, fit.plan.truth[fit.judged]
+        pairs = signals_and_losses(task, outputs[judged], answers[judged], truth)
+        return cls(
+            {kind: ColumnSummary.of(values) for kind, values in columns.items() if values.shape[0]},
+            tuple(LossBins.of(*pair) for pair in pairs),
+            np.array([losses.mean() for _, losses in pairs]),
+            fit.part,
+            deviation,
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, to be saved, by the names of version 0.2."""
+        arrays: dict[str, NDArray[Any]] = {
+            "promised": self.measured,
+            "part": np.array([list(PARTS).index(self.part)]),
+            "deviation": self.deviation,
+            # Of the predictions on the graph, which version 0.2 reads.
+            "frequency": np.array([np.nan]),
+        }
+        nested: dict[str, ColumnSummary | LossBins] = {
+            f"columns.{kind}": summary for kind, summary in self.columns.items()
+        }
+        nested |= {f"losses.{t}": bins for t, bins in enumerate(self.losses)}
+        for name, one in nested.items():
+            arrays |= {f"{name}.{key}": values for key, values in one.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Reference:
+        """Return what :meth:`to_arrays` returned; ValueError or KeyError where it did not."""
+        nested: dict[str, dict[str, dict[str, Any]]] = {"columns": {}, "losses": {}}
+        for key, values in arrays.items():
+            if values.dtype.kind not in "biuf":
+                raise ValueError(f"a reference must hold numbers; {key} holds {values.dtype}")
+            kind, _, rest = key.partition(".")
+            name, _, part = rest.partition(".")
+            if kind in nested and part:
+                nested[kind].setdefault(name, {})[part] = values
+        measured, deviation = (np.asarray(arrays[k], float) for k in ("promised", "deviation"))
+        part = list(PARTS)[int(np.asarray(arrays["part"]).item())]
+        if not (np.isfinite(measured).all() and np.isfinite(deviation).all()):
+            raise ValueError("a reference must hold finite numbers")
+        if measured.shape != (len(nested["losses"]),) or not (deviation > 0).all():
+            raise ValueError("a reference whose losses do not fit together")
+        if not set(nested["columns"]) <= set(KINDS):
+            raise ValueError(f"a reference with other columns: {sorted(nested['columns'])}")
+        losses = [nested["losses"][str(t)] for t in range(len(measured))]
+        try:
+            columns = {n: ColumnSummary.from_arrays(**v) for n, v in nested["columns"].items()}
+            bins = tuple(LossBins.from_arrays(**each) for each in losses)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        return cls(columns, bins, measured, part, deviation)
+
+
+def sample(rows: Index, n_features: int, seed: int) -> Index:
+    """Return at most so many of some vertices, in order."""
+    most = int(np.clip(MOST_BYTES // (4 * max(n_features, 1)), 100, MOST_VERTICES))
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng((seed, 5)).choice(rows, most, replace=False))
+
+
+def make_columns(
+    graph: Graph,
+    task: Task,
+    outputs: NDArray[Any],
+    answers: NDArray[Any],
+    seen: Index,
+    sampled: Index,
+    n: int,
+    deviation: Any,
+) -> dict[str, Any]:
+    """Return what is compared: of the vertices ``seen``, and predictions of those ``sampled``.
+
+    ``outputs`` are of the sampled ones, ``answers`` of all vertices, of ``n`` names.
+    """
+    said = answers[sampled]
+    if task.one_class:
+        said = np.eye(n)[said]
+    columns = {
+        DEGREE: np.diff(graph.indptr)[seen, None],
+        VARIATION: variation(graph, answers, sampled, deviation),
+        ANSWERS: outputs if task is REGRESSION else said,
+    }
+    return columns if graph.features is None else {**columns, FEATURES: graph.features[seen]}
+
+
+def variation(graph: Graph, answers: NDArray[Any], rows: Index, deviation: Any = 1.0) -> Any:
+    """Return how far the predictions of neighbours differ from those of some vertices: (m, 1).
+
+    Of classes and labels the share of neighbours with another one; of numbers the distance from
+    their mean in deviations. Vertices without neighbours are left out.
+    """
+    degrees = np.diff(graph.indptr)[rows]
+    rows, degrees = rows[degrees > 0], degrees[degrees > 0]
+    if not len(rows):
+        return np.zeros((0, 1))
+    links = graph.adjacency[rows]
+    first, neighbours = links.indptr[:-1], answers[links.indices]
+    if answers.ndim == 2:
+        means = np.add.reduceat(neighbours, first, dtype=np.float64) / degrees[:, None]
+        return (abs(answers[rows] - means) / deviation).mean(axis=1, keepdims=True)
+    differs = neighbours != np.repeat(answers[rows], degrees)
+    return (np.add.reduceat(differs, first, dtype=np.float64) / degrees)[:, None]
+
+
+def signals_and_losses(
+    task: Task, outputs: NDArray[Any], answers: NDArray[Any], truth: NDArray[Any] | None = None
+) -> list[tuple[Array, Array]]:
+    """Return what predictions say of themselves, and what they lose where the truth is known.
+
+    Of classes the probability of the answer, and whether it is wrong; of labels the mean of both;
+    of each number the prediction itself, and how far it is off.
+    """
+    nothing = np.zeros(0)
+    if task is REGRESSION:
+        return [
+            (column, nothing if truth is None else abs(column - truth[:, t]))
+            for t, column in enumerate(outputs.T)
+        ]
+    if task.one_class:
+        sure = outputs[np.arange(len(answers)), answers]
+        return [(sure, nothing if truth is None else (answers != truth).astype(np.float64))]
+    sure = np.where(answers > 0, outputs, 1 - outputs).mean(axis=1)
+    return [(sure, nothing if truth is None else (answers != (truth > 0.5)).mean(axis=1))]
+
 
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
 SHARED = {DEGREE: 2, VARIATION: 2}
@@ -107,10 +406,6 @@ class Drift:
     losses : tuple of ExpectedLoss
     part : str
         The vertices of the fit that the losses were measured on.
-    frequency : pair of floats, or None
-        The mean graph frequency of the predictions at the fit and now.
-    most_right : float or None
-        Which share of predictions can be right if classes are as frequent as at the fit.
     """
 
     n_compared: int
@@ -118,8 +413,6 @@ class Drift:
     moves: tuple[Move, ...]
     losses: tuple[ExpectedLoss, ...]
     part: str
-    frequency: tuple[float, float] | None
-    most_right: float | None = None
 
     @property
     def beyond_chance(self) -> tuple[Move, ...]:
@@ -149,12 +442,6 @@ class Drift:
             for move in self.moves
             if move.by_growth and move.p_value <= SIGNIFICANCE
         ]
-        if self.frequency is not None:
-            before, now = self.frequency
-            text = (
-                f"The predictions have graph frequency {now:.2f}; at the fit it was {before:.2f}."
-            )
-            said.append(text)
         return [*said, *self.say_losses()]
 
     def say_losses(self) -> list[str]:
@@ -164,25 +451,19 @@ class Drift:
         by = "the predicted numbers"
         if self.losses[0].as_accuracy:
             by = "the predicted probabilities"
-        word = {"train": "training", "val": "validation", "test": "test"}[self.part]
         before = listed([loss.before for loss in self.losses])
         verb, judged = "should be", f", judged by {by}"
         if self.beyond_chance:
             verb, judged = "would be", f" if {by} were as accurate as at the fit"
         expected = listed([f"{loss.name} {verb} {loss.now}" for loss in self.losses])
         sentences = [
-            f"On these vertices {expected}{judged}; on the {word} vertices of the fit it was "
-            f"{before}."
+            f"On these vertices {expected}{judged}; on the {PARTS[self.part]} vertices of the fit "
+            f"it was {before}."
         ]
         if self.beyond_chance:
             sentences.append(
                 "After such drift they may not be, and the true value may lie far outside this "
                 "interval: label some of these vertices to measure it."
-            )
-        if self.most_right is not None and any(m.kind == ANSWERS for m in self.beyond_chance):
-            sentences.append(
-                f"If the classes are as frequent as at the fit, at most {self.most_right:.1%} "
-                "of the predictions can be right."
             )
         return sentences
 
@@ -225,28 +506,25 @@ def find_drift(
     rough: list[Move] = []
     for kind in KINDS:
         summary = reference.columns.get(kind)
-        if summary is not None and columns[kind].shape[1] == len(summary.thresholds):
-            moved = summary.compare(columns[kind], shared=SHARED.get(kind, 1))
-            each = zip(titles[kind], moved.threshold, moved.before, moved.now, strict=True)
-            for (title, t, before, now), limits, p in zip(
-                each, summary.thresholds, moved.p_values, strict=True
-            ):
-                what, is_below = _in_words(kind, title, float(t), limits, task)
-                shares = (1 - before, 1 - now) if is_below else (before, now)
-                rough.append(Move(kind, what, float(shares[0]), float(shares[1]), float(p)))
+        if summary is None or columns[kind].shape[1] != len(summary.thresholds):
+            continue
+        moved = summary.compare(columns[kind], shared=SHARED.get(kind, 1))
+        for title, limits, t, before, now, p in zip(
+            titles[kind], summary.thresholds, moved.threshold, moved.before, moved.now,
+            moved.p_values, strict=True,
+        ):  # fmt: skip
+            what, is_below = _in_words(kind, title, float(t), limits, task)
+            shares = (1 - before, 1 - now) if is_below else (before, now)
+            rough.append(Move(kind, what, float(shares[0]), float(shares[1]), float(p)))
     grown = are_new and _has_grown(reference, graph, rows, seed)
+    p_values = holm([m.p_value for m in rough]) if rough else []
     moves = [
-        Move(m.kind, m.what, m.before, m.now, float(p), m.kind == DEGREE and grown)
-        for m, p in zip(rough, holm([m.p_value for m in rough]) if rough else [], strict=True)
+        replace(m, p_value=float(p), by_growth=m.kind == DEGREE and grown)
+        for m, p in zip(rough, p_values, strict=True)
     ]
     moves.sort(key=lambda move: (not move.moved, move.p_value, -abs(move.now - move.before)))
-    shares = [m.now - m.before for m in moves if m.kind == ANSWERS] if task.one_class else []
-    frequency, now = reference.frequency, answer_frequency(graph, task, answers, n)
-    return Drift(
-        len(rows), are_new, tuple(moves), _expect(reference, task, names, said, answers[sampled]),
-        reference.part, None if now is None or frequency is None else (frequency, now),
-        1 - float(np.abs(shares).sum()) / 2 if shares else None,
-    )  # fmt: skip
+    losses = _expect(reference, task, names, said, answers[sampled])
+    return Drift(len(rows), are_new, tuple(moves), losses, reference.part)
 
 
 def _has_grown(reference: Reference, graph: Graph, new: Index, seed: int) -> bool:
@@ -255,11 +533,11 @@ def _has_grown(reference: Reference, graph: Graph, new: Index, seed: int) -> boo
     Both beyond chance, and within it.
     """
     degrees, shared = np.diff(graph.indptr)[:, None], SHARED[DEGREE]
-    known = sample(np.setdiff1d(np.arange(graph.n_vertices), new), 1, seed)
-    before = reference.columns[DEGREE].compare(degrees[known], shared=shared)
-    if not len(known) or before.p_values[0] > SIGNIFICANCE or before.now[0] < before.before[0]:
+    old = sample(np.setdiff1d(np.arange(graph.n_vertices), new), 1, seed)
+    before = reference.columns[DEGREE].compare(degrees[old], shared=shared)
+    if not len(old) or before.p_values[0] > SIGNIFICANCE or before.now[0] < before.before[0]:
         return False
-    added = ColumnSummary.of(degrees[known]).compare(degrees[sample(new, 1, seed)], shared=shared)
+    added = ColumnSummary.of(degrees[old]).compare(degrees[sample(new, 1, seed)], shared=shared)
     return bool(added.p_values[0] > SIGNIFICANCE)
 
 

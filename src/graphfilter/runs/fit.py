@@ -20,9 +20,17 @@ from graphfilter.estimators.inputs import draw_seed
 from graphfilter.estimators.members import FittedMember, combine, in_units
 from graphfilter.estimators.sgf import DROPOUT
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.calibration import Calibration, calibrate, calibration_share
-from graphfilter.runs.decision import DEFAULT, DecisionRule, plan_decision, settle
-from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
+from graphfilter.runs.answers import (
+    DEFAULT,
+    Calibration,
+    DecisionRule,
+    answers_of,
+    calibrate,
+    calibration_share,
+    plan_decision,
+    settle,
+)
+from graphfilter.runs.plan import BASELINES, DEFAULT_REQUEST, FitRequest, Plan, choose_split
 from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
@@ -34,7 +42,8 @@ from graphfilter.training.epoch import ASKED
 from graphfilter.training.scores import Metric
 from graphfilter.training.thresholds import Decision
 
-PARTS = ("train", "val", "test")
+# The parts of a split, in words.
+PARTS = {"train": "training", "val": "validation", "test": "test"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,24 +121,15 @@ class Fit:
         task, names = plan.target.task, plan.names
         by_user = None if decision is None or decision.metric == DEFAULT else decision
         parts = {part: getattr(plan.split, part) for part in PARTS}
-        scored = {part: index[plan.known[index]] for part, index in parts.items()}
+        scored = {part: index[plan.is_labelled[index]] for part, index in parts.items()}
         scored = {part: index for part, index in scored.items() if len(index)}
         last = list(scored)[-1]
+        positive = None if decision is None else names.index(decision.positive)
+        answers = answers_of(task, outputs, names, by_user)
         return cls(
-            plan,
-            estimator,
-            outputs,
-            answers_of(task, outputs, names, by_user),
-            scored,
-            last,
-            scored[last],
-            task,
-            names,
-            decision,
-            by_user,
-            None if decision is None else names.index(decision.positive),
-            **about,
-        )
+            plan, estimator, outputs, answers, scored, last, scored[last], task, names, decision,
+            by_user, positive, **about,
+        )  # fmt: skip
 
     @cached_property
     def scores(self) -> dict[str, dict[str, Any]]:
@@ -146,23 +146,6 @@ class Fit:
         return calibrate(self.plan, self.estimator, self.coverage, self.answers)
 
 
-def answers_of(
-    task: Task, outputs: NDArray[np.float64], names: list[str], decision: Decision | None
-) -> NDArray[Any]:
-    """Return the predictions: by the decision where there is one, otherwise by the task."""
-    return task.decide(outputs) if decision is None else decision.decide(outputs, names)
-
-
-# APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
-# passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
-NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
-BASELINES = {
-    NO_GRAPH: "the same network without the graph",
-    LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
-    TWO_STEPS: ("a fixed two-step average that passes the highest frequency as well as the lowest"),
-}
-
-
 def train_fit(
     plan: Plan,
     estimator: VertexEstimator,
@@ -171,9 +154,9 @@ def train_fit(
     baselines: bool = True,
     callback: Callback = SILENT,
 ) -> Fit:
-    """Fit an estimator to what was planned, and plain models beside it.
+    """Fit an estimator of these parameters to what was planned, and plain models beside it.
 
-    Nothing but checkpoints is written.
+    Nothing but checkpoints is written, and the estimator itself is not fitted: that of the fit is.
 
     Parameters
     ----------
@@ -185,11 +168,13 @@ def train_fit(
     request : FitRequest
         Thresholds, costs and repeats.
     """
+    rule, wishes = plan_decision(plan, request), dict[str, Any]()
     if request.coverage is not None:
-        estimator.calibration_fraction = calibration_share(len(plan.split.val), request.coverage)
-    rule = plan_decision(plan, request)
+        wishes["calibration_fraction"] = calibration_share(len(plan.split.val), request.coverage)
     if rule is not None and rule.is_named and isinstance(estimator, VertexClassifier):
-        estimator.positive = plan.target.names[rule.positive]
+        wishes["positive"] = plan.target.names[rule.positive]
+    # Another one: what the caller handed in stays as it is.
+    estimator = type(estimator)(**{**estimator.get_params(deep=False), **wishes})
     estimator.fit(
         graph=plan.graph, y=plan.target, split=plan.split, callback=callback,
         start_from=plan.earlier,

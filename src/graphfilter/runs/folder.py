@@ -1,4 +1,4 @@
-"""Fitting a graph into a folder: the files of a run, the command that repeats it, its graph."""
+"""Fitting a graph into a folder: what is checked before, and every file that is left there."""
 
 from __future__ import annotations
 
@@ -20,25 +20,31 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.calibration import calibrated_columns, check_coverage_request
-from graphfilter.runs.conclusion import Conclusion, conclude
-from graphfilter.runs.decision import plan_decision
+from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
+from graphfilter.runs.drift import Reference
+from graphfilter.runs.findings import (
+    Conclusion,
+    PageContent,
+    channels_of,
+    conclude,
+    measure_fit,
+    page_content,
+)
 from graphfilter.runs.fit import Fit, train_fit
-from graphfilter.runs.layout import (
+from graphfilter.runs.loading import (
     CHECKPOINT_FILE,
     GRAPH_FILE,
     METRICS_FILE,
-    PREDICTIONS_FILE,
     REFERENCE_FILE,
+    RunDescription,
     check_outputs,
     finish_run,
     open_folder,
+    save_run,
 )
-from graphfilter.runs.loading import RunDescription, save_run
-from graphfilter.runs.measure import FitMetrics, measure_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
-from graphfilter.runs.reference import Reference
 from graphfilter.runs.tables import (
+    PREDICTIONS_FILE,
     check_embeddings_file,
     write_embeddings,
     write_predictions,
@@ -78,40 +84,27 @@ def repeat_command(
 
     ``estimator`` is as it was asked for, before the fit.
     """
-    words = _model_words(estimator)
-    if words is None:
-        return ""
-    words = ["graphfilter", "fit", *plan.source.words, *words]
-    words += ["--seed", str(plan.seed)] if plan.seed else []
-    words += [] if baselines else ["--no-baselines"]
-    return shlex.join([*words, "--out", out])
-
-
-def _model_words(estimator: VertexEstimator) -> list[str] | None:
-    """Return the words for an estimator; None where its parameters cannot be said."""
-    given, usual = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)
+    parameters, usual = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)
     if isinstance(estimator, OfCommittee):
         name = EFFORTS.get(str(estimator.effort), "")
     elif isinstance(estimator, SGFClassifier | SGFRegressor):
         name = "sgf"
     else:
         name = str(getattr(estimator, "model", ""))
-    words = ["--model", name]
-    changed = {key: value for key, value in given.items() if value != usual[key]}
+    changed = {key: value for key, value in parameters.items() if value != usual[key]}
     weights = changed.get("class_weight")
-    if (
-        not name
-        or changed.keys() - OPTIONS.keys() - _ELSEWHERE
-        or weights not in (None, "balanced")
-    ):
-        return None
+    said = changed.keys() <= OPTIONS.keys() | _ELSEWHERE
+    if not name or not said or weights not in (None, "balanced"):
+        return ""
+    words = ["graphfilter", "fit", *plan.source.words, "--model", name]
     for key, option in OPTIONS.items():
-        words += [option, _word(changed[key])] if key in changed else []
-    return [*words, *(["--balanced"] if weights else [])]
-
-
-def _word(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if key in changed:
+            several = isinstance(changed[key], list | tuple)
+            words += [option, ",".join(map(str, changed[key] if several else [changed[key]]))]
+    words += ["--balanced"] if weights else []
+    words += ["--seed", str(plan.seed)] if plan.seed else []
+    words += [] if baselines else ["--no-baselines"]
+    return shlex.join([*words, "--out", out])
 
 
 # Graphs of up to this many bytes in memory are kept unless that is refused.
@@ -169,6 +162,8 @@ class FitSummary:
     conclusion : Conclusion
     metrics : mapping
         The content of ``metrics.json``.
+    content : PageContent or None
+        What the page shows beside; None where none is drawn.
     about : RunDescription
         How the run was made.
     folder : Path
@@ -180,7 +175,8 @@ class FitSummary:
 
     fit: Fit
     conclusion: Conclusion
-    metrics: FitMetrics
+    metrics: dict[str, Any]
+    content: PageContent | None
     about: RunDescription
     folder: Path
     title: str = ""
@@ -267,14 +263,16 @@ def _write_run(
     draw: Callable[[FitSummary], None] | None,
 ) -> FitSummary:
     """Write every file of a run, the model last."""
-    conclusion, plan = conclude(fit), fit.plan
-    metrics = measure_fit(fit, conclusion.comparison)
-    inside, parts, calibration = {}, plan.parts, fit.calibration
+    estimator, plan, conclusion = fit.estimator, fit.plan, conclude(fit)
+    content = None if draw is None else page_content(fit, conclusion.comparison)
+    channels = channels_of(estimator) if content is None else content.channels
+    metrics = measure_fit(fit, conclusion.comparison, channels)
+    inside, calibration = {}, fit.calibration
     if calibration is not None:
         inside = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
     write_predictions(
         folder / PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
-        fit.answers, parts, lambda rows: {name: values[rows] for name, values in inside.items()},
+        fit.answers, plan.parts, lambda rows: {n: values[rows] for n, values in inside.items()},
         excel_safe=request.excel_safe,
     )  # fmt: skip
     write_json(folder / METRICS_FILE, metrics)
@@ -283,7 +281,7 @@ def _write_run(
     )
     reference_sha256, encoder, earlier = "", plan.source.encoder, plan.earlier
     # A model that predicts no other graph has nothing to be compared with.
-    if plan.has_features and not fit.estimator.system_.keeps_graph:
+    if plan.has_features and not estimator.system_.keeps_graph:
         arrays = Reference.of(fit).to_arrays()
         tensors = {name: torch.tensor(values) for name, values in arrays.items()}
         kind = {"kind": "reference", "version": __version__}
@@ -300,7 +298,7 @@ def _write_run(
         vertex_features=plan.has_features,
         python=platform.python_version(),
         libraries={name: version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")},
-        stopped=[result.stopped for result in fit.estimator.results_],
+        stopped=[result.stopped for result in estimator.results_],
         decision=fit.user_decision,
         coverage=fit.coverage,
         graph_sha256=graph_sha256,
@@ -308,16 +306,15 @@ def _write_run(
         start_from=start,
     )
     notes = (note,) if note else ()
-    summary = FitSummary(fit, conclusion, metrics, about, folder, request.title, notes)
+    summary = FitSummary(fit, conclusion, metrics, content, about, folder, request.title, notes)
     if draw is not None:
         draw(summary)
     if request.embeddings is not None:
-        assert isinstance(fit.estimator, VertexClassifier)
-        embedding = fit.estimator.transform()
+        assert isinstance(estimator, VertexClassifier)
         write_embeddings(
-            request.embeddings, fit.plan.graph, embedding, excel_safe=request.excel_safe
+            request.embeddings, plan.graph, estimator.transform(), excel_safe=request.excel_safe
         )
     if request.forget_ids:
-        fit.estimator.forget_ids()
-    save_run(fit.estimator, folder, asdict(about))
+        estimator.forget_ids()
+    save_run(estimator, folder, asdict(about))
     return summary

@@ -1,13 +1,15 @@
-"""Reading a run: its description, its model and encoder, the parts of its vertices, its graph."""
+"""A run folder: its files, who may write to it, and how its model, graph and tables are read."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import read_npz
@@ -18,16 +20,16 @@ from graphfilter.estimators.graph import (
     SystemClassifier,
     SystemRegressor,
 )
-from graphfilter.estimators.saving import CONFIG_FILE, FORMAT
+from graphfilter.estimators.saving import CONFIG_FILE, FORMAT, MODEL_FILE
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.layout import GRAPH_FILE, PREDICTIONS_FILE, REFERENCE_FILE, checkpoints
-from graphfilter.runs.reference import Reference
-from graphfilter.runs.tables import excel_text, id_blocks
+from graphfilter.runs.drift import Reference
+from graphfilter.runs.tables import PREDICTIONS_FILE, read_parts
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.training.thresholds import Decision
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
+from graphfilter.util.files import LOCK_FILE, OWN, files_in, in_use, locked, make_folder
 from graphfilter.util.records import (
     changed_file,
     convert,
@@ -37,6 +39,27 @@ from graphfilter.util.records import (
     write_checked_json,
 )
 from graphfilter.version import __version__
+
+CHECKPOINT_FILE = "checkpoint.safetensors"
+METRICS_FILE = "metrics.json"
+FILTER_FILE = "filter.png"
+REPORT_FILE = "report.html"
+# Where the graph is kept.
+GRAPH_FILE = "graph.npz"
+# What later graphs are compared with, where the model predicts some.
+REFERENCE_FILE = "reference.safetensors"
+# Where edges have directions or kinds: their filters.
+CHANNELS_FILE = "channels.png"
+RUN_FILES = (
+    PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, CHANNELS_FILE, REPORT_FILE, MODEL_FILE,
+    CONFIG_FILE, CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE,
+)  # fmt: skip
+
+# One per member or fit.
+_CHECKPOINTS = CHECKPOINT_FILE.replace(".", "*.", 1)
+# Where a run is trained that replaces a finished one, which is whole until then.
+_NEW = f"{OWN}new"
+_BUSY = "another fit is writing to it; wait for it, or give another folder."
 
 
 @dataclass(frozen=True)
@@ -88,55 +111,6 @@ class RunDescription:
     graph_sha256: str = ""
     reference_sha256: str = ""
     start_from: dict[str, str] = field(default_factory=dict)
-
-
-# The part of a vertex whose id is not in the run, and of all if its predictions are gone.
-NEW, UNKNOWN = "new", "unknown"
-
-
-def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
-    """Return what each vertex was in a run: train, val, test, unlabelled, unused, or new.
-
-    Vertices are recognised by their ids; those of a graph without names are their numbers. Where
-    the ``predictions.csv`` of the run was removed or edited since, all are unknown.
-    """
-    import pyarrow as pa
-    from pyarrow import compute as pc
-
-    found = read_parts(folder)
-    if found is None:
-        return np.full(graph.n_vertices, UNKNOWN, dtype="<U10")
-    known, parts = found
-    words = np.array([*parts.dictionary.to_pylist(), NEW], dtype="<U10")
-    codes = np.append(parts.indices.to_numpy(), len(words) - 1)
-    # The ids of the run are hashed once, for all blocks.
-    ids = pa.chunked_array([pa.array(block, pa.string()) for _, block in id_blocks(graph)])
-    place = pc.index_in(ids, value_set=known).combine_chunks()
-    if place.null_count:
-        # As they are written for a spreadsheet.
-        missing = pc.is_null(place)
-        safe = pa.array(map(excel_text, ids.filter(missing).to_pylist()), pa.string())
-        place = pc.replace_with_mask(place, missing, pc.index_in(safe, value_set=known))
-    return words[codes[place.fill_null(-1).to_numpy(zero_copy_only=False)]]
-
-
-def read_parts(folder: str | Path) -> tuple[Any, Any] | None:
-    """Return the ids of a run and their parts, as Arrow arrays; None where they cannot be read."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    only = csv.ConvertOptions(
-        include_columns=["id", "part"], column_types={"id": pa.string(), "part": pa.string()}
-    )
-    parsing = csv.ParseOptions(newlines_in_values=True)
-    try:
-        path = Path(folder) / PREDICTIONS_FILE
-        with csv.open_csv(path, convert_options=only, parse_options=parsing) as reader:
-            table = reader.read_all()
-    except (pa.ArrowException, OSError):
-        return None
-    parts = table["part"].combine_chunks().fill_null(UNKNOWN).dictionary_encode()
-    return table["id"].combine_chunks(), parts
 
 
 def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
@@ -240,13 +214,125 @@ def read_earlier(
             f"{folder}: the run was fitted without vertex features, on the identity of each "
             "vertex: there are no weights to start from on another graph."
         )
-    found = read_parts(folder)
-    if found is None:
+    if (table := read_parts(folder)) is None:
         raise ConfigError(
             f"{folder}: its predictions.csv must say which vertices were trained on; it is "
             "missing or was changed. Restore it, or fit without `start_from`."
         )
-    ids, parts = found
+    ids, parts = table
     words = np.array(parts.to_pylist(), dtype="<U10")
     checksum = str(read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
     return Earlier(estimator, ids.to_pylist(), words, str(folder), checksum), about, encoder
+
+
+@contextmanager
+def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
+    """Lock a run folder for the length of the block; yield the folder to train in.
+
+    That is another one within it where a finished run is there, until :func:`finish_run`. The lock
+    ends with this process, however it ends.
+    """
+    folder = check_folder(out, overwrite=overwrite, resume=resume)
+    make_folder(folder)
+    with locked(folder / LOCK_FILE, f"{folder}: {_BUSY}"):
+        # Another fit may have finished since.
+        _check_contents(folder, overwrite=overwrite, resume=resume)
+        if overwrite:
+            _remove_new(folder)
+            if (folder / CONFIG_FILE).exists():
+                make_folder(folder / _NEW)
+            else:
+                _remove_files(folder)
+        try:
+            yield training_folder(folder)
+        finally:
+            if not _checkpoints_in(folder / _NEW):
+                _remove_new(folder)
+
+
+def training_folder(out: str | Path) -> Path:
+    """Return the folder that a run is trained in: one within ``out`` where it replaces another."""
+    new = Path(out) / _NEW
+    return new if new.is_dir() and not new.is_symlink() else Path(out)
+
+
+def finish_run(out: str | Path) -> None:
+    """Put a run that was trained in the place of an earlier one, and remove its checkpoints.
+
+    A process that is killed meanwhile leaves an interrupted run, which can be resumed.
+    """
+    folder, new = Path(out), training_folder(out)
+    if new != folder:
+        _remove_files(folder)
+        names = {*RUN_FILES} - {CONFIG_FILE, CHECKPOINT_FILE}
+        for name in (*sorted(names), CONFIG_FILE):
+            if (new / name).exists():
+                (new / name).replace(folder / name)
+        _remove_new(folder)
+    for path in _checkpoints_in(folder):
+        path.unlink(missing_ok=True)
+
+
+def _remove_new(folder: Path) -> None:
+    """Remove the folder of a run that was to replace another, or what is in its place."""
+    new = folder / _NEW
+    if new.is_symlink() or new.is_file():
+        new.unlink()
+    shutil.rmtree(new, ignore_errors=True)
+
+
+def _remove_files(folder: Path) -> None:
+    """Remove the files of a run, first the one by which it is finished."""
+    names = (CONFIG_FILE, *RUN_FILES)
+    for path in (*(folder / name for name in names), *_checkpoints_in(folder)):
+        path.unlink(missing_ok=True)
+
+
+def checkpoints(folder: str | Path) -> list[Path]:
+    """Return the states of training of a run: one, or one per member or fit."""
+    return _checkpoints_in(training_folder(folder))
+
+
+def _checkpoints_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob(_CHECKPOINTS)) if folder.is_dir() else []
+
+
+def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
+    """Check the run folder before any work: no file of the user is deleted silently."""
+    folder = Path(out)
+    if folder.is_dir() and in_use(folder / LOCK_FILE):
+        raise ConfigError(f"{folder}: {_BUSY}")
+    _check_contents(folder, overwrite=overwrite, resume=resume)
+    return folder
+
+
+def check_outputs(run: str | Path, *files: Path | None) -> None:
+    """Raise where a file that a command is to write is one of the run's own."""
+    for file in (file for file in files if file is not None and file.exists()):
+        for path in (Path(run) / name for name in RUN_FILES):
+            if path.exists() and file.samefile(path):
+                raise ConfigError(f"{file}: belongs to the run itself; give another file.")
+
+
+def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    present = files_in(folder, *RUN_FILES, _CHECKPOINTS)
+    if resume and overwrite:
+        raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
+    problem = ""
+    if resume and CONFIG_FILE in present and not _checkpoints_in(folder / _NEW):
+        problem = (
+            "holds a finished run; there is nothing to resume. Pass `overwrite=True` to fit it "
+            "again."
+        )
+    elif not resume and not overwrite and checkpoints(folder):
+        problem = (
+            "holds an interrupted run; pass `resume=True` to continue it, or `overwrite=True` to "
+            "start again."
+        )
+    elif not resume and not overwrite and present:
+        problem = (
+            "exists and is not empty; pass `overwrite=True` to replace the run in it, or give "
+            "another folder."
+        )
+    if problem:
+        raise ConfigError(f"{folder}: {problem}")

@@ -1,14 +1,15 @@
-"""What is decided before a fit: what is learned, the features, the split and its diagnosis.
+"""What is decided before a fit: what is learned, the features, the split, and what it will take.
 
 A :class:`FitRequest` is what a user wants of the answer, a :class:`Plan` what is decided before
-training. Nothing is written.
+training, a :class:`DryRun` what that takes. Nothing is written.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,17 @@ from scipy.sparse.csgraph import connected_components
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import Earlier
 from graphfilter.estimators.targets import Target
+from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
 from graphfilter.splits import Split, by_group, by_time, stratified
+from graphfilter.systems import Prepared, System, get_system, train_system
+from graphfilter.systems.system import Committee, Cost, estimate_cost
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
-from graphfilter.training import CLASSIFICATION
+from graphfilter.training import CLASSIFICATION, Callback, Progress
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.words import count
+from graphfilter.util.machine import memory_of_process, pick_device
+from graphfilter.util.words import count, say_bytes
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class Side:
     note: str = ""
 
 
-def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
+def labelled_side(graph: Graph, labelled: NDArray[np.bool_]) -> Side:
     """Find the side of a bipartite graph that has all the labels, as accounts beside devices.
 
     Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
@@ -100,43 +105,32 @@ def labelled_side(graph: Graph, known: NDArray[np.bool_]) -> Side:
     """
     n = graph.n_vertices
     everyone = Side(np.ones(n, dtype=bool))
-    if known.all() or not known.any() or not graph.n_edges:
+    if labelled.all() or not labelled.any() or not graph.n_edges:
         return everyone
     # In the double cover (u, 0)-(v, 1), (u, 1)-(v, 0) the two sides of a part fall apart.
     adjacency = graph.adjacency
     cover = sp.block_array([[None, adjacency], [adjacency.T, None]], format="csr")
     component = connected_components(cover, directed=False)[1]
-    own, opposite = component[:n], component[n:]
-    labelled, n_labels = np.unique(own[known], return_counts=True)
-    has_labels = np.zeros(component.max() + 1, dtype=bool)
-    has_labels[labelled] = True
-    never = has_labels[opposite] & ~has_labels[own]
-    if not never.any():
+    here, opposite = component[:n], component[n:]
+    n_labels = np.bincount(here[labelled], minlength=component.max() + 1)
+    never = (n_labels[opposite] > 0) & (n_labels[here] == 0)
+    one_sided = np.unique(here[labelled & (n_labels[opposite] == 0)])
+    if not never.any() or int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
         return everyone
-    one_sided = np.isin(labelled, own[known & ~has_labels[opposite]])
-    if int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
-        return everyone
-    told = _told_apart(graph, never, known)
-    never |= told & ~has_labels[own]
+    x = graph.features
+    if x is not None and np.prod(x.shape) <= MOST_COMPARED:
+        columns = x.toarray() if sp.issparse(x) else np.asarray(x)
+        kind = columns[never]
+        tells = (kind == kind[0]).all(axis=0) & (columns[labelled] != kind[0]).all(axis=0)
+        if tells.any():
+            alike = (columns[:, tells] == kind[0, tells]).all(axis=1)
+            never |= alike & (n_labels[here] == 0)
     vertices = count(int(never.sum()), "vertex", "vertices")
     return Side(
         ~never,
         f"{vertices} on the side of the graph without any label are omitted from the lists of "
         "vertices.",
     )
-
-
-def _told_apart(
-    graph: Graph, never: NDArray[np.bool_], known: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return the vertices that have, of some feature, the one value of all that never are known."""
-    x = graph.features
-    if x is None or np.prod(x.shape) > MOST_COMPARED:
-        return never
-    columns = x.toarray() if sp.issparse(x) else np.asarray(x)
-    kind, others = columns[never], columns[known]
-    tells = (kind == kind[0]).all(axis=0) & (others != kind[0]).all(axis=0)
-    return (columns[:, tells] == kind[0, tells]).all(axis=1) if tells.any() else never
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,17 +194,17 @@ def choose_split(
     another one must not judge by those that it was trained on.
     """
     assert graph.labels is not None
-    given = next((s for s in graph.splits if s.rule == "given"), None)
-    if by is STRATIFIED and given is None and earlier is not None:
+    of_tables = next((s for s in graph.splits if s.rule == "given"), None)
+    if by is STRATIFIED and of_tables is None and earlier is not None:
         split = earlier.draw_split(graph, graph.labels, seed, (0.6, 0.2, 0.2))
         return split, (f"split: {_sizes(split)} ({split.rule}, seed {seed}).",)
-    if by is STRATIFIED and given is None:
+    if by is STRATIFIED and of_tables is None:
         split = stratified(graph.labels, seed)
         return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
     if by is STRATIFIED:
-        split = _complete(graph, given, seed)
+        split = _complete(graph.labels, of_tables, seed)
         text = f"split read from the table: {_sizes(split)} ({split.rule})."
-    elif given is not None:
+    elif of_tables is not None:
         raise ConfigError(
             f"the tables have a split column; drop it (`drop`) to divide by {by.column!r}."
         )
@@ -223,39 +217,29 @@ def choose_split(
         text = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
     if earlier is not None:
         earlier.check_split(split, graph)
-    return split, (text, *_left_out(graph, split))
-
-
-def _complete(graph: Graph, given: Split | None, seed: int) -> Split:
-    """Keep the labelled vertices of a given split; draw validation vertices where it has none."""
-    assert graph.labels is not None
-    assert given is not None
-    known = graph.labels >= 0
-    train, val, test = (part[known[part]] for part in (given.train, given.val, given.test))
-    if not len(train):
-        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
-    rule = "given"
-    if not len(val):
-        inner = np.full(graph.n_vertices, -1)
-        inner[train] = graph.labels[train]
-        drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
-        train, val = drawn.train, drawn.val
-        rule = "given; validation drawn from train"
-    return Split(train, val, test, rule=rule)
-
-
-def _left_out(graph: Graph, split: Split) -> list[str]:
-    assert graph.labels is not None
-    known = graph.labels >= 0
-    untrained = np.setdiff1d(graph.labels[known], graph.labels[split.train])
+    labelled = graph.labels >= 0
     notes = [
         f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
-        for c in untrained
+        for c in np.setdiff1d(graph.labels[labelled], graph.labels[split.train])
     ]
-    unused = int(known.sum()) - sum(map(len, (split.train, split.val, split.test)))
-    if unused:
+    if unused := int(labelled.sum()) - sum(map(len, (split.train, split.val, split.test))):
         notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
-    return notes
+    return split, (text, *notes)
+
+
+def _complete(labels: NDArray[np.int64], split: Split | None, seed: int) -> Split:
+    """Keep the labelled vertices of a split; draw validation vertices where it has none."""
+    assert split is not None
+    parts = (split.train, split.val, split.test)
+    train, val, test = (part[labels[part] >= 0] for part in parts)
+    if not len(train):
+        raise GraphError("the split column must mark at least one labelled vertex as 'train'.")
+    if len(val):
+        return Split(train, val, test, rule="given")
+    inner = np.full(len(labels), -1)
+    inner[train] = labels[train]
+    drawn = stratified(inner, seed, (0.75, 0.25, 0.0))
+    return Split(drawn.train, drawn.val, test, rule="given; validation drawn from train")
 
 
 def _sizes(split: Split) -> str:
@@ -311,7 +295,7 @@ class Plan:
         return self.target.codes if self.target.values is None else self.target.values
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
+    def is_labelled(self) -> NDArray[np.bool_]:
         """Of which vertices it is known."""
         return self.target.codes >= 0
 
@@ -319,7 +303,7 @@ class Plan:
     def parts(self) -> NDArray[np.str_]:
         """The part of each vertex: train, val, test, unlabelled, or unused (in no part)."""
         part = self.split.part_of(self.graph.n_vertices).astype("<U10")
-        part[(part == "") & ~self.known] = UNLABELLED
+        part[(part == "") & ~self.is_labelled] = UNLABELLED
         part[part == ""] = UNUSED
         return part
 
@@ -333,15 +317,15 @@ class Plan:
     @cached_property
     def frequency(self) -> dict[str, float]:
         """The graph frequency of every class, label or number; NaN where it has none."""
-        found = self.diagnosis
-        estimate = found.label_frequency if isinstance(found, Diagnosis) else found.frequency
+        seen = self.diagnosis
+        estimate = seen.label_frequency if isinstance(seen, Diagnosis) else seen.frequency
         values = estimate.value if self.graph.n_edges else np.full(len(self.names), np.nan)
         return dict(zip(self.names, map(float, values), strict=True))
 
     @cached_property
     def side(self) -> Side:
         """Which vertices can have a label at all."""
-        return labelled_side(self.graph, self.known)
+        return labelled_side(self.graph, self.is_labelled)
 
 
 def plan_fit(
@@ -356,19 +340,24 @@ def plan_fit(
     ``target`` is what is to be learned where it is not the classes of the graph.
     """
     graph, feature_notes = with_features(source.graph)
-    notes = [*feature_notes]
     if target is None:
-        notes += check_classes(graph)
+        notes = check_classes(graph)
         assert graph.labels is not None
         target = Target(CLASSIFICATION, graph.labels, graph.classes)
     else:
-        notes += _check_target(graph, target)
+        n, notes = graph.n_vertices, ()
+        if len(target) != n:
+            raise GraphError(f"there must be one value per vertex ({n}); got {len(target)}.")
+        if graph.labels is not None:
+            notes += ("the labels of the graph are not used: other columns are predicted.",)
+        if n_unknown := int((target.codes < 0).sum()):
+            notes += (f"{n_unknown:,} of {n:,} vertices have no value; they are predicted.",)
         # Not Graph.replace, which would renumber the classes.
         graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
     split, split_notes = choose_split(graph, seed, by, earlier)
     graph, time_notes = without_future(graph, split, by)
-    all_notes = (*graph.notes, *notes, *split_notes, *time_notes)
-    return Plan(source, graph, target, split, seed, all_notes, not feature_notes, by, earlier)
+    notes = (*graph.notes, *feature_notes, *notes, *split_notes, *time_notes)
+    return Plan(source, graph, target, split, seed, notes, not feature_notes, by, earlier)
 
 
 def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
@@ -410,14 +399,138 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
     )
 
 
-def _check_target(graph: Graph, target: Target) -> list[str]:
-    """Raise where a target does not fit a graph; note what is left out."""
-    n = graph.n_vertices
-    if len(target) != n:
-        raise GraphError(f"there must be one value per vertex ({n}); got {len(target)}.")
-    notes = []
-    if graph.labels is not None:
-        notes.append("the labels of the graph are not used: other columns are predicted.")
-    if n_unknown := int((target.codes < 0).sum()):
-        notes.append(f"{n_unknown:,} of {n:,} vertices have no value; they are predicted.")
-    return notes
+# APPNP is low-pass on every graph. SGC squares the adjacency, so that the highest frequency
+# passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
+NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
+BASELINES = {
+    NO_GRAPH: "a network without the graph",
+    LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
+    TWO_STEPS: "a fixed two-step average that passes the highest frequency as well as the lowest",
+}
+
+# A fit is refused if it needs more memory than there is even if the estimate is this much too high.
+ERROR = 0.2
+# Vertices of the random graph that an epoch is timed on, and epochs.
+TIMED_VERTICES, TIMED_EPOCHS = 20_000, 3
+# Vertices of the graph that a model without epochs is timed on.
+FITTED_VERTICES = 2000
+# Bytes of a row of predictions: the id, the label, and what each class's probability takes.
+_ROW_BYTES, _CELL_BYTES = 40, 9
+
+
+_REMEDY = (
+    "Try `model='sgf'`, which cuts its hidden columns into blocks; `model='hop-mlp'` on a store, "
+    "which reads vertices in batches; fewer features (`features`, `drop`); a smaller hidden_size; "
+    "or a machine with more memory. If the measured memory is wrong, set GRAPHFILTER_MEMORY."
+)
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a fit is expected to take.
+
+    Attributes
+    ----------
+    cost : Cost
+        Memory by part, of the largest member where there are several.
+    available : int
+        Bytes of memory that there are.
+    disk : int
+        Bytes of the run folder.
+    max_epochs : int
+        At most so many; training mostly stops before.
+    """
+
+    cost: Cost
+    available: int
+    disk: int
+    max_epochs: int
+
+    @property
+    def fits(self) -> bool:
+        return self.cost.memory.peak <= self.available
+
+    def within_memory(
+        self, plan: Plan, estimator: VertexEstimator, *, baselines: bool
+    ) -> tuple[Plan, bool]:
+        """Raise where the fit would be killed; leave out baselines that would be, and say so.
+
+        Returns the plan, with its notes, and whether the baselines are trained.
+        """
+        if pick_device(estimator.device) != "cpu":
+            return plan, baselines
+        self.check()
+        n_train = len(plan.split.train)
+        for name in BASELINES if baselines else ():
+            cost = estimate_cost(get_system(name), plan.graph, n_train, self.available)
+            if cost.memory.peak * (1 - ERROR) > self.available:
+                note = "the baselines do not fit in memory: left out."
+                return replace(plan, notes=(*plan.notes, note)), False
+        return plan, baselines
+
+    def check(self) -> None:
+        """Raise where the fit would be killed."""
+        needed = self.cost.memory.peak
+        if needed * (1 - ERROR) <= self.available:
+            return
+        large = max(self.cost.members, key=lambda member: member[1].peak, default=None)
+        of = "" if large is None else f", for the member {large[0]!r}"
+        raise ConfigError(
+            f"the fit would take about {say_bytes(needed)} of memory{of}; there are "
+            f"{say_bytes(self.available)}. {_REMEDY}"
+        )
+
+
+def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
+    """Estimate what fitting an estimator to a planned graph takes; nothing is allocated."""
+    graph, system, available = plan.graph, estimator.build_system(), memory_of_process()
+    rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
+    cost = estimate_cost(system, graph, len(plan.split.train), available)
+    disk = rows + 2 * cost.memory.optimizer
+    return DryRun(cost, available, disk, system.settings()["max_epochs"])
+
+
+def time_fit(plan: Plan, estimator: VertexEstimator) -> tuple[float, float]:
+    """Return about how many seconds members without epochs take, and an epoch of all others.
+
+    Timed on a random graph of the same degrees and columns, but fewer vertices, and multiplied:
+    larger graphs are somewhat slower than that, as less of them is in a cache.
+    """
+    members = [estimator.build_system()]
+    if isinstance(members[0], Committee):
+        members = members[0].members_for(plan.graph, len(plan.split.train))
+    times = [_time(plan, member) for member in members]
+    return sum(once for once, _ in times), sum(epoch for _, epoch in times)
+
+
+def _time(plan: Plan, system: System) -> tuple[float, float]:
+    """Return the seconds of what is done once, and of an epoch, on the whole graph."""
+    graph = plan.graph
+    n = min(graph.n_vertices, FITTED_VERTICES if system.is_fitted else TIMED_VERTICES)
+    share = len(plan.split.train) / graph.n_vertices
+    train = np.random.default_rng(0).permutation(n)[: max(graph.n_classes, round(share * n))]
+    rest = np.setdiff1d(np.arange(n), train)
+    split = Split(train, rest[: max(1, len(train) // 3)], [])
+    prepared, larger = Prepared.of(_smaller(graph, n)), graph.n_vertices / n
+    if system.is_fitted:
+        (outcome,) = train_system(prepared, system, [split], [0])
+        return outcome.seconds * larger, 0.0
+    ends: list[float] = []
+
+    def note(progress: Progress) -> None:
+        ends.append(time.perf_counter())
+
+    short = system.with_(max_epochs=TIMED_EPOCHS)
+    train_system(prepared, short, [split], [0], callback=Callback(note))
+    return 0.0, (ends[-1] - ends[0]) / max(1, len(ends) - 1) * larger
+
+
+def _smaller(graph: Graph, n: int) -> Graph:
+    """Make a random graph with n vertices, as many edges and the columns of this one."""
+    rng = np.random.default_rng(0)
+    n_edges = max(1, graph.n_edges * n // graph.n_vertices)
+    assert graph.features is not None  # a plan gives a graph without features its identity
+    features = graph.features[np.sort(rng.permutation(graph.n_vertices)[:n])]
+    labels = np.arange(n) % max(2, graph.n_classes)
+    edges = rng.integers(0, n, (n_edges, 2))
+    return Graph.from_edges(edges, n, features=features, labels=labels)

@@ -1,9 +1,10 @@
-"""Predicting a graph with a run: outputs, the part of each vertex in the run, coverage, scores."""
+"""What a run says of a graph: predictions, how good they are, why, and which vertex to label."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,27 +14,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.base import VertexRegressor
+from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_calibrated, check_coverage, fewest_for
+from graphfilter.estimators.explanation import (
+    Explanation,
+    class_number,
+    explain_vertices,
+    find_vertex,
+)
 from graphfilter.estimators.members import ALL, MemberAnswers, Rows
+from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
-from graphfilter.runs.calibration import (
+from graphfilter.runs.answers import (
+    answers_of,
     calibrated_columns,
     describe_size,
     size_of,
     too_few,
     with_answers,
 )
-from graphfilter.runs.drift import Drift, find_drift
-from graphfilter.runs.fit import answers_of
-from graphfilter.runs.loading import NEW, UNKNOWN, RunDescription, parts_in_run
+from graphfilter.runs.drift import Drift, Reference, find_drift
+from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.plan import with_features
-from graphfilter.runs.reference import Reference
-from graphfilter.runs.tables import write_predictions
+from graphfilter.runs.tables import (
+    NEW,
+    PREDICTIONS_FILE,
+    UNKNOWN,
+    parts_in_run,
+    write_predictions,
+)
 from graphfilter.training import REGRESSION
-from graphfilter.util.errors import ChangedVerticesWarning, GraphError
+from graphfilter.util.errors import ChangedVerticesWarning, ConfigError, GraphError
 from graphfilter.util.machine import blocks
 from graphfilter.util.words import count, listed, listed_names, number
 
@@ -172,13 +185,13 @@ class Prediction:
 
     def describe_parts(self) -> str:
         """Say how many vertices were predicted, and what they were in the run."""
-        found = self.count_parts()
+        counts = self.count_parts()
         text = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
-        if PART_TITLES[UNKNOWN] in found:
+        if PART_TITLES[UNKNOWN] in counts:
             return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
-        if found.keys() == {PART_TITLES[NEW]}:
+        if counts.keys() == {PART_TITLES[NEW]}:
             return f"{text}, all new to the run."
-        return f"{text}: {listed([f'{n:,} {title}' for title, n in found.items()])}."
+        return f"{text}: {listed([f'{n:,} {title}' for title, n in counts.items()])}."
 
     def describe_recognised(self) -> list[str]:
         """Say which vertices the model knows by their ids, where it can make use of that."""
@@ -228,7 +241,7 @@ def predict_run(
         A folder for the members' outputs, where they are large.
     """
     target = as_fitted(estimator, run, graph)
-    asked = graph if rows is None else graph.subgraph(rows)
+    part = graph if rows is None else graph.subgraph(rows)
     rows = np.arange(graph.n_vertices) if rows is None else rows
     coverage = run.coverage if coverage is None else check_coverage(coverage)
     if coverage is not None:
@@ -238,7 +251,7 @@ def predict_run(
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
-    parts = parts_in_run(folder, asked)
+    parts = parts_in_run(folder, part)
     # Class numbers in few bytes, bits of labels.
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
@@ -246,16 +259,16 @@ def predict_run(
         answers_of(task, member_outputs.outputs(some), names, run.decision).astype(kind)
         for some in blocks(graph.n_vertices, GROUP)
     ])  # fmt: skip
-    made = Prediction(asked, estimator, run, target, rows, member_outputs, every, parts, coverage)
+    made = Prediction(part, estimator, run, target, rows, member_outputs, every, parts, coverage)
     if coverage is None:
         return made
     groups = [rows[some] for some in blocks(len(rows), GROUP)]
     if isinstance(estimator, VertexRegressor):
-        ends = [member_outputs.intervals(own, coverage) for own in groups]
+        ends = [member_outputs.intervals(group, coverage) for group in groups]
         return replace(made, intervals=np.concatenate(ends))
     packed = [
-        np.packbits(with_answers(member_outputs.sets(own, coverage), every[own]), axis=1)
-        for own in groups
+        np.packbits(with_answers(member_outputs.sets(group, coverage), every[group]), axis=1)
+        for group in groups
     ]
     return replace(made, packed_sets=np.concatenate(packed))
 
@@ -288,10 +301,10 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
         return [f"On the {where} with a known value and not used for training: {', '.join(shown)}."]
     if graph.labels is None or not (graph.labels >= 0).any():
         return []
-    known = graph.labels >= 0
-    truth = [str(graph.classes[c]) for c in graph.labels[known]]
-    names, parts, others = prediction.names, parts[known], others[known]
-    right = np.array([names[a] for a in answers[known]], object) == np.array(truth, object)
+    labelled = graph.labels >= 0
+    truth = [str(graph.classes[c]) for c in graph.labels[labelled]]
+    names, parts, others = prediction.names, parts[labelled], others[labelled]
+    right = np.array([names[a] for a in answers[labelled]], object) == np.array(truth, object)
 
     def of(*words: str) -> list[str]:
         return [
@@ -309,9 +322,9 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
         brackets = f" ({', '.join(beside)})" if beside else ""
         sentences = [f"Accuracy on the {where}: {right[others].mean():.1%}{brackets}."]
     else:
-        labelled = count(len(right), "labelled vertex was", "labelled vertices were")
+        all_used = count(len(right), "labelled vertex was", "labelled vertices were")
         sentences = [
-            f"The {labelled} used for training or validation: no other label is left to "
+            f"The {all_used} used for training or validation: no other label is left to "
             "measure accuracy on."
         ]
     unheard = Counter(name for name in truth if name not in set(names))
@@ -321,3 +334,68 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
         n = count(unheard.total(), "vertex", "vertices")
         sentences.append(f"{many} never seen in training ({classes}): {n} cannot be right.")
     return sentences
+
+
+def explain_run(
+    classifier: VertexEstimator,
+    run: RunDescription,
+    graph: Graph,
+    vertices: Sequence[str],
+    *,
+    against: str | None = None,
+    output: str | None = None,
+    most: int = 10,
+) -> tuple[list[Explanation], tuple[str, ...]]:
+    """Explain the vertices of these ids; return notes too.
+
+    ``against`` is the class to compare with; ``output`` the label or number of several.
+    """
+    of_classes = isinstance(classifier, VertexClassifier) and classifier.task_.one_class
+    if against is not None and not of_classes:
+        raise ConfigError(
+            "`against` compares classes; this run predicts something else. Name what to explain "
+            "with `output`, or leave it out."
+        )
+    if output is not None and of_classes:
+        raise ConfigError("`output` is one of several labels or numbers; this run has classes.")
+    numbers = [find_vertex(graph, vertex) for vertex in vertices]
+    probabilities = predict_graph(classifier, run, graph)
+    target = with_features(graph)[0]
+    notes: tuple[str, ...] = ()
+    if run.decision is not None:
+        name, least = run.decision.positive, run.decision.threshold
+        odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
+        notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
+    if target.checksum() != run.data_checksum:
+        text = "this is not the graph of the fit: the model is explained on the given graph."
+        notes = (*notes, text)
+    about: dict[str, Any] = {"output": output}
+    if of_classes:
+        assert isinstance(classifier, VertexClassifier)
+        other = None if against is None else class_number(classifier, against)
+        names = [str(name) for name in classifier.classes_]
+        answers = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]
+        about = {"answered": answers.tolist(), "against": [other] * len(numbers)}
+    prepared = classifier.prepare(target)
+    return explain_vertices(classifier, prepared, probabilities, numbers, most=most, **about), notes
+
+
+def suggest_run(
+    folder: Path, estimator: VertexEstimator, run: RunDescription, graph: Graph, n: int
+) -> list[Suggestion]:
+    """Return the vertices without a label whose label would teach the model of a run most."""
+    target = as_fitted(estimator, run, graph)
+    parts = parts_in_run(folder, graph)
+    if (parts == UNKNOWN).any():
+        raise GraphError(
+            f"{PREDICTIONS_FILE} of the run must be as fit wrote it: it says which vertices have "
+            "a label. Fit again."
+        )
+    if n_new := int((parts == NEW).sum()):
+        raise GraphError(
+            f"the graph must be the one of the run; {count(n_new, 'vertex is', 'vertices are')} "
+            "not in it. Fit again with them, and no label."
+        )
+    labelled = np.flatnonzero(np.isin(parts, ("train", "val")))
+    unlabelled = np.flatnonzero(parts == "unlabelled")
+    return suggest_labels(estimator, target, labelled, unlabelled, n, run.seed)

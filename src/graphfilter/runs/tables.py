@@ -1,6 +1,6 @@
-"""Tables with one row per vertex, as CSV or Parquet: predictions, and embeddings.
+"""Tables with one row per vertex: predictions written and read again, and embeddings.
 
-Written a block of rows at a time.
+As CSV or Parquet, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from graphfilter.util.machine import blocks
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PREDICTIONS_FILE = "predictions.csv"
 PARQUET = ".parquet"
 # Rows of a block, and of a row group of Parquet.
 BLOCK_ROWS = 1 << 17
@@ -99,13 +100,13 @@ def write_predictions(
     """
 
     def columns(rows: slice) -> Columns:
-        found: Columns = dict(task.columns(outputs(rows), answers[rows], names))
-        found |= {} if sets is None else sets(rows)
-        found["part"] = parts[rows].astype(object)
+        said: Columns = dict(task.columns(outputs(rows), answers[rows], names))
+        said |= {} if sets is None else sets(rows)
+        said["part"] = parts[rows].astype(object)
         return {
             # Words as text, whichever they are.
             name: pa.array(values, pa.string()) if values.dtype == object else values
-            for name, values in found.items()
+            for name, values in said.items()
         }
 
     import pyarrow as pa
@@ -157,3 +158,51 @@ def _excel_block(block: pa.RecordBatch) -> pa.RecordBatch:
         for column in block.columns
     ]
     return pa.record_batch(columns, names=[excel_text(name) for name in block.schema.names])
+
+
+# The part of a vertex whose id is not in the run, and of all if its predictions are gone.
+NEW, UNKNOWN = "new", "unknown"
+
+
+def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
+    """Return what each vertex was in a run: train, val, test, unlabelled, unused, or new.
+
+    Vertices are recognised by their ids; those of a graph without names are their numbers. Where
+    the ``predictions.csv`` of the run was removed or edited since, all are unknown.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    if (table := read_parts(folder)) is None:
+        return np.full(graph.n_vertices, UNKNOWN, dtype="<U10")
+    fitted, parts = table
+    words = np.array([*parts.dictionary.to_pylist(), NEW], dtype="<U10")
+    codes = np.append(parts.indices.to_numpy(), len(words) - 1)
+    # The ids of the run are hashed once, for all blocks.
+    ids = pa.chunked_array([pa.array(block, pa.string()) for _, block in id_blocks(graph)])
+    place = pc.index_in(ids, value_set=fitted).combine_chunks()
+    if place.null_count:
+        # As they are written for a spreadsheet.
+        missing = pc.is_null(place)
+        safe = pa.array(map(excel_text, ids.filter(missing).to_pylist()), pa.string())
+        place = pc.replace_with_mask(place, missing, pc.index_in(safe, value_set=fitted))
+    return words[codes[place.fill_null(-1).to_numpy(zero_copy_only=False)]]
+
+
+def read_parts(folder: str | Path) -> tuple[Any, Any] | None:
+    """Return the ids of a run and their parts, as Arrow arrays; None where they cannot be read."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    only = csv.ConvertOptions(
+        include_columns=["id", "part"], column_types={"id": pa.string(), "part": pa.string()}
+    )
+    parsing = csv.ParseOptions(newlines_in_values=True)
+    try:
+        path = Path(folder) / PREDICTIONS_FILE
+        with csv.open_csv(path, convert_options=only, parse_options=parsing) as reader:
+            table = reader.read_all()
+    except (pa.ArrowException, OSError):
+        return None
+    parts = table["part"].combine_chunks().fill_null(UNKNOWN).dictionary_encode()
+    return table["id"].combine_chunks(), parts

@@ -16,7 +16,9 @@ from graphfilter.util.words import number
 
 Index = NDArray[np.int64]
 
-MOST_VERTICES = 200
+MOST_LIKELY, LEAST_SURE, DOUBTED = "most-likely", "least-sure", "possible-label-errors"
+LARGEST_ERRORS = "largest-errors"
+MOST_LISTED = 200
 MOST_EXPLAINED = 5
 # Vertices and features that an explanation names.
 MOST_NAMED = 6
@@ -31,19 +33,18 @@ class WorkList:
     Attributes
     ----------
     name : str
-        most-likely, least-sure, possible-label-errors or largest-errors.
     vertices : int array (k,)
-    explanations : tuple of Explanation
-        Of the first ones; fewer of a large graph, none of a huge one.
     columns, errors : arrays (k,), optional
         Of largest errors: which of the labels or numbers is missed, and by how much.
+    explanations : tuple of Explanation
+        Of the first ones; fewer of a large graph, none of a huge one.
     """
 
     name: str
     vertices: Index
-    explanations: tuple[Explanation, ...]
     columns: Index | None = None
     errors: NDArray[np.float64] | None = None
+    explanations: tuple[Explanation, ...] = ()
 
 
 def make_worklists(fit: Fit) -> list[WorkList]:
@@ -52,37 +53,36 @@ def make_worklists(fit: Fit) -> list[WorkList]:
     Classes: the vertices most likely of the one of two that is looked for, the least sure ones,
     and labels that may be wrong, explained against the label. Otherwise the largest errors.
     """
-    estimator, codes = fit.estimator, fit.plan.target.codes
-    prepared = estimator.prepare(estimator.graph_)
+    if fit.task.one_class:
+        lists = [WorkList(LEAST_SURE, least_sure(fit)), WorkList(DOUBTED, most_doubted(fit))]
+        if fit.positive is not None:
+            lists = [WorkList(MOST_LIKELY, most_likely(fit, fit.positive)), *lists]
+    else:
+        lists = [WorkList(LARGEST_ERRORS, *most_missed(fit))]
+    prepared = fit.estimator.prepare(fit.estimator.graph_)
     most = _affordable(fit, prepared)
-    if not fit.task.one_class:
-        vertices, columns, errors = most_missed(fit)
-        some, missed = vertices[:most].tolist(), columns[:most].tolist()
-        explained: list[Explanation] = []
-        if some:
-            names = [fit.names[column] for column in missed]
-            explained = explain_vertices(
-                estimator, prepared, fit.outputs, some, output=names, most=MOST_NAMED
-            )
-        if fit.task is REGRESSION:
-            explained = [_with_numbers(e, fit, c) for e, c in zip(explained, missed, strict=True)]
-        return [WorkList("largest-errors", vertices, tuple(explained), columns, errors)]
-    chosen = {"least-sure": least_sure(fit), "possible-label-errors": most_doubted(fit)}
-    if fit.positive is not None:
-        chosen = {"most-likely": most_likely(fit, fit.positive), **chosen}
-    lists = []
-    for name, vertices in chosen.items():
-        some, by_label = vertices[:most].tolist(), name == "possible-label-errors"
-        explained = []
-        if some:
-            # Otherwise against the second most probable class.
-            against = codes[some].tolist() if by_label else [None] * len(some)
-            explained = explain_vertices(
-                estimator, prepared, fit.outputs, some, answered=fit.answers[some].tolist(),
-                against=against, most=MOST_NAMED,
-            )  # fmt: skip
-        lists.append(WorkList(name, vertices, tuple(explained)))
-    return lists
+    return [replace(one, explanations=_explain(fit, prepared, one, most)) for one in lists]
+
+
+def _explain(fit: Fit, prepared: Any, listed: WorkList, most: int) -> tuple[Explanation, ...]:
+    """Explain the first vertices of a list."""
+    some = listed.vertices[:most].tolist()
+    if not some:
+        return ()
+    if listed.columns is not None:
+        columns = listed.columns[:most].tolist()
+        about: dict[str, Any] = {"output": [fit.names[column] for column in columns]}
+    else:
+        columns, labels = [], fit.plan.target.codes[some].tolist()
+        # Otherwise against the second most probable class.
+        against = labels if listed.name == DOUBTED else [None] * len(some)
+        about = {"answered": fit.answers[some].tolist(), "against": against}
+    explained = explain_vertices(
+        fit.estimator, prepared, fit.outputs, some, most=MOST_NAMED, **about
+    )
+    if fit.task is REGRESSION:
+        explained = [_with_numbers(e, fit, c) for e, c in zip(explained, columns, strict=True)]
+    return tuple(explained)
 
 
 def to_answer(fit: Fit) -> Index:
@@ -91,7 +91,7 @@ def to_answer(fit: Fit) -> Index:
     Only those that can have a label.
     """
     parts = fit.plan.parts
-    kinds = (~fit.plan.known, parts == "test", parts == "val", np.full(len(parts), True))
+    kinds = (~fit.plan.is_labelled, parts == "test", parts == "val", np.full(len(parts), True))
     can = fit.plan.side.can
     return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
 
@@ -99,7 +99,7 @@ def to_answer(fit: Fit) -> Index:
 def most_likely(fit: Fit, positive: int) -> Index:
     """Return the vertices to answer whose probability of a class is highest, the first ones."""
     vertices = to_answer(fit)
-    return vertices[np.argsort(-fit.outputs[vertices, positive], kind="stable")][:MOST_VERTICES]
+    return vertices[np.argsort(-fit.outputs[vertices, positive], kind="stable")][:MOST_LISTED]
 
 
 def least_sure(fit: Fit) -> Index:
@@ -112,7 +112,7 @@ def least_sure(fit: Fit) -> Index:
         sure = fit.outputs[vertices].max(axis=1)
     else:
         sure = np.abs(fit.outputs[vertices, fit.positive] - decision.threshold)
-    return vertices[np.argsort(sure, kind="stable")][:MOST_VERTICES]
+    return vertices[np.argsort(sure, kind="stable")][:MOST_LISTED]
 
 
 def most_doubted(fit: Fit) -> Index:
@@ -121,10 +121,10 @@ def most_doubted(fit: Fit) -> Index:
     Labels that a model rejects though it was trained on them are often wrong (Northcutt et al.
     2021, Confident Learning).
     """
-    known = np.flatnonzero(fit.plan.known)
-    rejected = known[fit.answers[known] != fit.plan.target.codes[known]]
+    labelled = np.flatnonzero(fit.plan.is_labelled)
+    rejected = labelled[fit.answers[labelled] != fit.plan.target.codes[labelled]]
     of_label = fit.outputs[rejected, fit.plan.target.codes[rejected]]
-    return rejected[np.argsort(of_label, kind="stable")][:MOST_VERTICES]
+    return rejected[np.argsort(of_label, kind="stable")][:MOST_LISTED]
 
 
 def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
@@ -132,34 +132,34 @@ def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
 
     Of several numbers the one that is missed by most deviations counts; labels count together.
     """
-    known = np.flatnonzero(fit.plan.known)
-    truth, outputs = fit.plan.truth[known], fit.outputs[known]
+    labelled = np.flatnonzero(fit.plan.is_labelled)
+    truth, outputs = fit.plan.truth[labelled], fit.outputs[labelled]
     if fit.task is REGRESSION:
         errors = outputs - truth
         spread = truth.std(axis=0)
         sizes = np.abs(errors) / np.where(spread > 0, spread, 1)
         columns = sizes.argmax(axis=1)
-        error, size = errors[np.arange(len(known)), columns], sizes.max(axis=1)
+        error, size = errors[np.arange(len(labelled)), columns], sizes.max(axis=1)
     else:
         clipped = np.clip(outputs, 1e-15, 1 - 1e-15)
         losses = -np.where(truth > 0.5, np.log(clipped), np.log1p(-clipped))
         columns, error = losses.argmax(axis=1), losses.mean(axis=1)
         size = error
-    order = np.argsort(-size, kind="stable")[:MOST_VERTICES]
-    return known[order], columns[order], error[order]
+    order = np.argsort(-size, kind="stable")[:MOST_LISTED]
+    return labelled[order], columns[order], error[order]
 
 
-def _with_numbers(found: Explanation, fit: Fit, column: int) -> Explanation:
+def _with_numbers(explained: Explanation, fit: Fit, column: int) -> Explanation:
     """Put the known numbers of the vertices that add most in the place of their labels."""
-    wanted = {contributor.vertex for contributor in found.contributors}
+    wanted = {contributor.vertex for contributor in explained.contributors}
     ids = enumerate(fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices))
     values = {
         str(name): number(float(fit.plan.truth[v, column]))
         for v, name in ids
-        if fit.plan.known[v] and str(name) in wanted
+        if fit.plan.is_labelled[v] and str(name) in wanted
     }
-    contributors = (replace(s, label=values.get(s.vertex, "")) for s in found.contributors)
-    return replace(found, contributors=tuple(contributors))
+    contributors = (replace(s, label=values.get(s.vertex, "")) for s in explained.contributors)
+    return replace(explained, contributors=tuple(contributors))
 
 
 def _affordable(fit: Fit, prepared: Any) -> int:

@@ -13,7 +13,7 @@ from graphfilter.data.from_tables import grow
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
-from graphfilter.runs.fit import answers_of
+from graphfilter.runs.answers import answers_of
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.encoder import TableEncoder

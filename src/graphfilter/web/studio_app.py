@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES, make_environment, plotly_source
-from graphfilter.runs.layout import REPORT_FILE, RUN_FILES
+from graphfilter.runs.loading import REPORT_FILE, RUN_FILES
 from graphfilter.tables.formats import TABLES
 from graphfilter.tables.roles import Columns
 from graphfilter.util.errors import ConfigError, GraphFilterError

@@ -116,7 +116,7 @@ class StudioRun:
             command_out="run",
             draw=draw_run,
         )
-        learned = dict(classifier.filter_.named_parameters())
+        learned = dict(summary.fit.estimator.filter_.named_parameters())
         scalars = {name: p.detach().cpu().numpy() for name, p in learned.items()}
         self.drawn = _draw(scalars, self.setting.operator)
         self.scores = {p: s["accuracy"] for p, s in summary.fit.scores.items()}

@@ -123,7 +123,7 @@ def _written(tables: Sequence[Table], format: str) -> str:
 
 def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Table]:
     """Read what is on record: benchmarks together, folders together, other lines file by file."""
-    from graphfilter.report.score_table import make_score_table
+    from graphfilter.report.tables import make_score_table
     from graphfilter.training.scores import METRICS
     from graphfilter_research.bench.tables import holds_benchmarks, read_line_table
 

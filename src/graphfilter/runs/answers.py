@@ -1,10 +1,11 @@
-"""Sets and intervals at a coverage, and how often they hold the truth where it is known."""
+"""From outputs to answers: the threshold of two classes, and sets or intervals at a coverage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,136 @@ from numpy.typing import NDArray
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_coverage, fewest_for
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.plan import Plan
-from graphfilter.training.scores import Coverage, chance_of_coverage, coverage_by
-from graphfilter.util.errors import ConfigError
+from graphfilter.runs.plan import FitRequest, Plan
+from graphfilter.training import Task
+from graphfilter.training.scores import Coverage, chance_of_coverage, coverage_by, looked_for
+from graphfilter.training.thresholds import (
+    DECISION_METRICS,
+    Costs,
+    Decision,
+    choose_threshold,
+    lifts,
+    score_decision,
+)
+from graphfilter.util.errors import ConfigError, check_name
 from graphfilter.util.words import count, number
+
+# The metric of a decision that nobody requested: the more probable class is answered.
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """How a threshold will be found once the probabilities are known.
+
+    ``is_named`` says whether the class looked for was named, or costs.
+    """
+
+    positive: int
+    metric: str
+    threshold: float | None
+    costs: Costs
+    is_named: bool = False
+
+
+def settle(
+    rule: DecisionRule | None, plan: Plan, probabilities: NDArray[np.float64]
+) -> Decision | None:
+    """Choose the threshold on the validation vertices, where it was not given."""
+    if rule is None:
+        return None
+    threshold, val = rule.threshold, plan.split.val
+    if threshold is None:
+        scores = probabilities[val, rule.positive]
+        truth = plan.target.codes[val] == rule.positive
+        threshold = choose_threshold(scores, truth, rule.metric, rule.costs)
+    return Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
+
+
+def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
+    """Check what was asked of the decision; None where there are not two classes."""
+    options = {"threshold": request.threshold, "cost": request.costs, "positive": request.positive}
+    codes, split, names = plan.target.codes, plan.split, plan.names
+    if not plan.target.task.one_class or len(names) != 2:
+        if asking := [option for option, value in options.items() if value]:
+            what = len(names) if plan.target.task.one_class else "none"
+            raise ConfigError(f"`{asking[0]}` needs two classes; there are {what}.")
+        return None
+    first = request.costs[0] if request.costs else ""
+    meant = [i for i in (0, 1) if first.startswith(f"{names[i]}:{names[1 - i]}=")]
+    if request.positive:
+        positive = names.index(check_name("class", request.positive, names))
+    else:
+        positive = meant[0] if meant else looked_for(codes[split.train])
+    costs = _read_costs(request.costs, names[positive], names[1 - positive])
+    is_named = bool(request.positive or meant)
+    word = request.threshold or ("cost" if request.costs else "")
+    if not word:
+        return DecisionRule(positive, DEFAULT, 0.5, costs, is_named)
+    threshold = _read_number(word)
+    if threshold is not None:
+        if not 0 <= threshold <= 1:
+            raise ConfigError(f"`threshold` must be a probability from 0 to 1; got {word}.")
+        return DecisionRule(positive, "given", threshold, costs, is_named)
+    metric = check_name("threshold", word, DECISION_METRICS)
+    if len(np.unique(codes[split.val])) < 2:
+        raise ConfigError(
+            f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are "
+            f"{len(split.val)}, of one class at most. Give a probability, or label more vertices."
+        )
+    return DecisionRule(positive, metric, None, costs, is_named)
+
+
+def measure_decision(
+    decision: Decision, plan: Plan, probabilities: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return what a decision gives on each part, beside answering the more probable class."""
+    positive = plan.names.index(decision.positive)
+    content: dict[str, Any] = {**asdict(decision), "scores": {}, "at_one_half": {}, "lift": {}}
+    for part in ("train", "val", "test"):
+        index = getattr(plan.split, part)
+        index = index[plan.is_labelled[index]]
+        if not len(index):
+            continue
+        scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
+        content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
+        content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
+        content["lift"][part] = [lift.to_dict() for lift in lifts(scores, truth)]
+    return content
+
+
+def answers_of(
+    task: Task, outputs: NDArray[np.float64], names: list[str], decision: Decision | None
+) -> NDArray[Any]:
+    """Return the predictions: by the decision where there is one, otherwise by the task."""
+    return task.decide(outputs) if decision is None else decision.decide(outputs, names)
+
+
+def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
+    """Read ``true:predicted=cost``; an error that is not named costs 1."""
+    errors = {f"{positive}:{negative}": "missed", f"{negative}:{positive}": "false_alarm"}
+    costs: dict[str, float] = {}
+    for word in words:
+        pair, _, number = word.rpartition("=")
+        cost = _read_number(number)
+        if pair.strip() not in errors or cost is None or cost < 0:
+            raise ConfigError(
+                f"`cost` must be true:predicted=cost, such as {positive}:{negative}=10 (the cost "
+                f"of predicting {negative!r} for {positive!r}); got {word!r}."
+            )
+        costs[errors[pair.strip()]] = cost
+    if costs and not any({"missed": 1.0, "false_alarm": 1.0, **costs}.values()):
+        raise ConfigError("`cost`: one of the two errors must have a cost above 0; got 0 for both.")
+    return Costs(**costs)
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
 
 SEPARATOR = ";"
 # With so many that calibrate, coverage varies by a hundredth: more would be wasted.
@@ -62,14 +189,14 @@ class Calibration:
         assert self.sets is not None
         if plan.target.task.one_class:
             inside = self.sets[np.arange(len(self.sets)), plan.target.codes]
-            return (inside & plan.known)[:, None]
+            return (inside & plan.is_labelled)[:, None]
         return np.all(self.sets | ~(plan.truth > 0.5), axis=1, keepdims=True)
 
     @cached_property
     def test(self) -> NDArray[np.int64]:
         """The test vertices whose truth is known."""
         test = self.plan.split.test
-        return test[self.plan.known[test]]
+        return test[self.plan.is_labelled[test]]
 
     @cached_property
     def observed(self) -> tuple[Coverage, tuple[float, float]] | None:
@@ -84,28 +211,26 @@ class Calibration:
 
     def by_group(self) -> dict[str, dict[str, Coverage]]:
         """Return the coverage of test vertices by class or label, by number and by degree."""
-        plan, test = self.plan, self.test
-        classes: dict[str, Coverage] = {}
-        numbers: dict[str, Coverage] = {}
+        plan, test, names = self.plan, self.test, self.plan.names
+        groups: dict[str, dict[str, Coverage]] = {"class": {}, "number": {}, "degree": {}}
         if not len(test):
-            return {"class": classes, "number": numbers, "degree": {}}
+            return groups
         held = self.held[test]
-        if self.sets is None and len(plan.names) > 1:
-            numbers = {n: Coverage.of(each) for n, each in zip(plan.names, held.T, strict=True)}
+        if self.sets is None and len(names) > 1:
+            columns = zip(names, held.T, strict=True)
+            groups["number"] = {name: Coverage.of(column) for name, column in columns}
         elif self.sets is not None and plan.target.task.one_class:
             by_code = coverage_by(held[:, 0], plan.target.codes[test])
-            classes = {plan.names[code]: seen for code, seen in by_code.items()}
+            groups["class"] = {names[code]: seen for code, seen in by_code.items()}
         elif self.sets is not None:
-            sets, has = self.sets[test], plan.truth[test] > 0.5
-            columns = zip(plan.names, sets.T, has.T, strict=True)
-            classes = {n: Coverage.of(inside[true]) for n, inside, true in columns if true.any()}
+            pairs = zip(names, self.sets[test].T, (plan.truth[test] > 0.5).T, strict=True)
+            groups["class"] = {n: Coverage.of(inside[has]) for n, inside, has in pairs if has.any()}
         degrees = np.diff(plan.graph.indptr)[test]
         first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
         words = (f"up to {first}", f"up to {second}", "more")
-        thirds = (degrees > first).astype(int) + (degrees > second)
-        by_third = coverage_by(held.ravel(), np.repeat(thirds, held.shape[1]))
-        degree = {words[k]: seen for k, seen in by_third.items()}
-        return {"class": classes, "number": numbers, "degree": degree}
+        thirds = np.repeat((degrees > first).astype(int) + (degrees > second), held.shape[1])
+        groups["degree"] = {words[k]: s for k, s in coverage_by(held.ravel(), thirds).items()}
+        return groups
 
     @property
     def is_exchangeable(self) -> bool:
@@ -125,13 +250,13 @@ class Calibration:
 
     def sentences(self) -> list[str]:
         """Say how large sets or intervals are, and whether they hold the truth as often."""
-        n, task = len(self.held), self.plan.target.task
+        task = self.plan.target.task
         lines = [describe_size(self.coverage, self.size, self.sets is not None, task.one_class)]
         if self.sets is not None and task.one_class:
             unseen = not np.isin(self.plan.parts, ("train", "val")).all()
             lines = [
                 f"{lines[0][:-1]}{' on unseen vertices' if unseen else ''}; {self.n_sure:,} of all "
-                f"{n:,} vertices have one class."
+                f"{len(self.sets):,} vertices have one class."
             ]
         if self.n_widened:
             lines.append(
