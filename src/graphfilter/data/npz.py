@@ -129,7 +129,7 @@ def splits_from_masks(
     masks: Sequence[NDArray[Any]], n_vertices: int, rules: Sequence[str] | None = None
 ) -> list[Split]:
     """Turn boolean train, val and test masks of shape (k, n) into k splits."""
-    for part, mask in zip(("train", "val", "test"), masks, strict=True):
+    for part, mask in zip(PARTS, masks, strict=True):
         if mask.ndim != 2 or mask.dtype != bool or mask.shape[1] != n_vertices:
             raise GraphError(
                 f"the {part} masks must be boolean of shape (k, {n_vertices}), one column per "
@@ -137,8 +137,7 @@ def splits_from_masks(
             )
     if len({len(mask) for mask in masks}) != 1:
         raise GraphError("there must be as many train as val and test masks.")
-    if rules is None:
-        rules = ["fixed"] * len(masks[0])
+    rules = ["fixed"] * len(masks[0]) if rules is None else rules
     if len(rules) != len(masks[0]):
         raise GraphError(f"there must be one rule per split ({len(masks[0])}); got {len(rules)}.")
     return [Split(*rows, rule=rule) for *rows, rule in zip(*masks, rules, strict=True)]
@@ -287,14 +286,12 @@ def drop_from_splits(splits: Sequence[Split], vertices: NDArray[Any]) -> tuple[l
     """Take these vertices out of every split; also count the splits that change."""
     if not len(vertices):
         return list(splits), 0
-    kept, changed = [], 0
+    kept, n_changed = [], 0
     for split in splits:
-        parts = [getattr(split, part) for part in PARTS]
-        masks = [~np.isin(part, vertices) for part in parts]
-        changed += not all(mask.all() for mask in masks)
-        rest = [part[mask] for part, mask in zip(parts, masks, strict=True)]
+        rest = [np.setdiff1d(getattr(split, part), vertices) for part in PARTS]
         kept.append(Split(*rest, rule=split.rule))
-    return kept, changed
+        n_changed += any(len(getattr(split, part)) > len(getattr(kept[-1], part)) for part in PARTS)
+    return kept, n_changed
 
 
 def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
