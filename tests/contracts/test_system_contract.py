@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,9 +15,11 @@ from torch import nn
 from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import Network
+from graphfilter.models.base import SideBySide
 from graphfilter.operators import Operator, make_operator, to_tensor
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS, System
+from graphfilter.systems.system import Committee
 from graphfilter.training import train
 
 GRAPHS = ("csbm", "isolated")
@@ -33,6 +35,12 @@ NOT_EQUIVARIANT = {
 NOTHING_TO_DROP = {"linkx": "its dropout is inside the final MLP, which has one layer"}
 
 TRAINED = [s for s in SYSTEMS.values() if s.model is not None and not s.is_fitted]
+
+SIDE_BY_SIDE = [
+    s
+    for s in (*TRAINED, *cast(Committee, SYSTEMS["committee"]).members)
+    if s.model is not None and issubclass(type(s.model).network, SideBySide)
+]
 
 
 @pytest.fixture(params=TRAINED, ids=lambda system: system.name)
@@ -98,6 +106,21 @@ def test_system_drops_by_its_generator(system: System) -> None:
     # A batch norm that has seen a batch still gives the same output in training.
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("system", SIDE_BY_SIDE, ids=lambda system: system.name)
+def test_systems_side_by_side_are_each_alone(system: System) -> None:
+    graph = make_graph("isolated")
+    _, operator, x = build(system, graph)
+    networks: Any = [[system.build(graph, seed).train() for seed in range(3)] for _ in range(2)]
+    together, alone = networks
+    made = together[0].forward_side_by_side(together, operator, x, [*map(seeded, range(3))])
+    for run, (model, beside) in enumerate(zip(alone, together, strict=True)):
+        expected = model(operator, x, seeded(run))
+        torch.testing.assert_close(made[:, run], expected, rtol=1e-4, atol=1e-5)
+        # Running averages too.
+        for own, same in zip(model.buffers(), beside.buffers(), strict=True):
+            torch.testing.assert_close(own, same)
 
 
 def test_system_predicts_without_randomness(system: System) -> None:

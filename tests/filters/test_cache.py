@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.filters.test_adjacency import FakeSparseTensor
+from tests.filters.test_filters import FakeSparseTensor
 from torch import Tensor
 
 from graphfilter.filters.edge_index import OperatorCache

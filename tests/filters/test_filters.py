@@ -1,12 +1,18 @@
-"""What holds for single filters beyond the contract."""
+"""Filters: closed forms, starts, transforms between bases, the terms of a product."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies as st
+from torch import Tensor
 
+import graphfilter as gf
+from graphfilter import operators, pyg as gfp
+from graphfilter.data import make_karate
 from graphfilter.data.graph import Graph
 from graphfilter.filters import (
     ChebyshevFilter,
@@ -17,8 +23,11 @@ from graphfilter.filters import (
     StackedFilter,
     stacked,
 )
-from graphfilter.operators import augmented_adjacency, laplacian
-from graphfilter.util.errors import ConfigError
+from graphfilter.operators import Operator, augmented_adjacency, laplacian
+from graphfilter.operators.operator import DirectedOperator
+from graphfilter.pyg import prepare_operator
+from graphfilter.spectral import label_frequency
+from graphfilter.util.errors import ConfigError, GraphError
 
 scalars = st.floats(-2, 2, allow_subnormal=False)
 LAM = np.linspace(-1, 2, 13)
@@ -139,3 +148,261 @@ def test_chebyshev_filter_equals_numpys_series() -> None:
 def test_filters_refuse_impossible_settings(make: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make()  # pyright: ignore
+
+
+OPERATOR = augmented_adjacency(make_karate(), dtype=torch.float64)
+X = torch.randn(OPERATOR.n, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 10])
+@pytest.mark.parametrize("alpha", [0.1, 0.8])
+def test_pagerank_filter_equals_its_iteration(steps: int, alpha: float) -> None:
+    """Klicpera et al. 2019, equation 4: Z ← (1 - α) P Z + α H, begun at H."""
+    z = X
+    for _ in range(steps):
+        z = (1 - alpha) * (OPERATOR @ z) + alpha * X
+    torch.testing.assert_close(PageRankFilter(steps, alpha)(OPERATOR, X), z)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.8])
+def test_exact_pagerank_filter_solves_its_equation(alpha: float) -> None:
+    """Klicpera et al. 2019, equation 3: (I - (1 - α) P) Z = α H."""
+    z = ExactPageRankFilter(alpha)(OPERATOR, X)
+    torch.testing.assert_close(z - (1 - alpha) * (OPERATOR @ z), alpha * X)
+
+
+def test_pagerank_filters_keep_the_lowest_frequency() -> None:
+    for filter_ in (PageRankFilter(10, 0.1), ExactPageRankFilter(0.1)):
+        assert filter_.response([1.0])[0] == pytest.approx(1.0)
+
+
+torch_geometric = pytest.importorskip("torch_geometric")
+
+KARATE = gf.load_dataset("karate")
+
+
+def karate(**more: Any) -> Any:
+    edges = torch.from_numpy(KARATE.edges.astype(np.int64).T.copy())
+    assert KARATE.labels is not None
+    return torch_geometric.data.Data(
+        edge_index=torch.cat([edges, edges.flip(0)], 1),
+        y=torch.tensor(KARATE.labels),
+        num_nodes=34,
+        **more,
+    )
+
+
+def test_frequencies_are_those_of_the_graph() -> None:
+    data = karate()
+    made = gfp.AddLabelFrequency()(data)
+    np.testing.assert_allclose(made.label_frequency, label_frequency(KARATE), rtol=1e-6)
+    assert "label_frequency" not in data
+
+
+def test_transform_runs_among_others() -> None:
+    compose = torch_geometric.transforms.Compose
+    steps = [torch_geometric.transforms.ToUndirected(), gfp.AddLabelFrequency(name="frequency")]
+    assert compose(steps)(karate()).frequency.shape == (2,)
+    assert repr(steps[1]) == "AddLabelFrequency(mask='train_mask', name='frequency')"
+
+
+def test_only_the_labels_for_training_are_looked_at() -> None:
+    mask = torch.arange(34) % 2 == 0
+    data = karate(train_mask=mask)
+    expected = gfp.AddLabelFrequency()(data).label_frequency
+    data.y = torch.where(mask, data.y, 1 - data.y)
+    torch.testing.assert_close(gfp.AddLabelFrequency()(data).label_frequency, expected)
+    assert gfp.diagnose(data).n_labelled == 17
+    assert gfp.diagnose(data, mask=None).n_labelled == 34
+
+
+def test_class_that_is_not_seen_has_no_frequency() -> None:
+    data = karate()
+    data.y = torch.where(data.y == 1, 2, 0)
+    found = gfp.AddLabelFrequency()(data).label_frequency
+    assert found.isnan().tolist() == [False, True, False]
+
+
+def test_labels_may_be_unknown() -> None:
+    for unknown, dtype in ((-1, torch.long), (torch.nan, torch.float32)):
+        data = karate()
+        data.y = data.y.to(dtype)
+        data.y[:4] = unknown
+        found = gfp.AddLabelFrequency()(data).label_frequency
+        assert found.shape == (2,)
+        assert found.isfinite().all()
+        assert gfp.diagnose(data).n_labelled == 30
+
+
+def test_classes_below_zero_are_refused() -> None:
+    data = karate()
+    data.y = 2 * data.y - 1
+    with pytest.raises(GraphError, match="numbered from 0"):
+        gfp.AddLabelFrequency()(data)
+
+
+def test_diagnosis_is_that_of_the_graph() -> None:
+    found, expected = gfp.diagnose(karate(), mask=None), gf.spectral.diagnose(KARATE)
+    assert found.advice == expected.advice
+    assert found.edge_homophily == expected.edge_homophily
+
+
+# torch's own, of every CSR tensor that PyTorch Geometric makes.
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+def test_sparse_adjacency_is_read_too() -> None:
+    made = torch_geometric.transforms.ToSparseTensor()(karate())
+    assert made.edge_index is None
+    assert gfp.diagnose(made).n_edges == KARATE.n_edges
+
+
+@pytest.mark.parametrize(
+    ("change", "mask", "message"),
+    [
+        ({"y": None}, None, "a y of one class per vertex"),
+        ({"y": torch.zeros(34, 3)}, None, "a y of one class per vertex"),
+        ({"edge_index": None}, None, "edge_index or an adj_t"),
+        ({}, "other_mask", "'other_mask'"),
+        ({"train_mask": torch.ones(34, 10, dtype=torch.bool)}, "train_mask", r"\[:, 0\]"),
+    ],
+)
+def test_data_without_what_is_needed_is_refused(change: Any, mask: Any, message: str) -> None:
+    data = karate()
+    for name, value in change.items():
+        data[name] = value
+    with pytest.raises(GraphError, match=message):
+        gfp.diagnose(data, mask)
+
+
+EDGES = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 1]])
+KINDS = ("augmented_adjacency", "adjacency", "laplacian")
+
+
+class FakeSparseTensor:
+    """What is asked of torch_sparse's SparseTensor, where that is not installed."""
+
+    def __init__(self, edge_index: Tensor, weights: Tensor | None, n: int) -> None:
+        self.parts, self.n = (edge_index[1], edge_index[0], weights), n
+
+    def sparse_sizes(self) -> tuple[int, int]:
+        return self.n, self.n
+
+    def coo(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        return self.parts
+
+
+def dense(operator: Operator) -> Any:
+    return operator.matrix.toarray()
+
+
+def adjacencies(n: int = 4) -> list[Any]:
+    """The same directed graph in every way that PyTorch Geometric writes it."""
+    weights = torch.tensor([1.0, 2.0, 0.5, 1.5, 4.0])
+    coo = torch.sparse_coo_tensor(EDGES.flip(0), weights, (n, n), check_invariants=True)
+    return [
+        coo,
+        coo.coalesce(),
+        coo.to_sparse_csr(),
+        coo.to_sparse_csc(),
+        FakeSparseTensor(EDGES, weights, n),
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operator_of_edges_is_that_of_the_graph(small_graph: Graph, kind: str) -> None:
+    rows = np.repeat(np.arange(small_graph.n_vertices), np.diff(small_graph.indptr))
+    pairs = torch.from_numpy(np.stack([rows, small_graph.indices.astype(np.int64)]))
+    weights = None if small_graph.weights is None else torch.tensor(small_graph.weights)
+    made = prepare_operator(pairs, weights, small_graph.n_vertices, operator=kind)
+    expected = operators.make_operator(kind, small_graph)
+    assert type(made) is Operator
+    assert made.interval == expected.interval
+    np.testing.assert_allclose(dense(made), expected.matrix.toarray(), atol=1e-15)
+
+
+@pytest.mark.parametrize("form", range(5))
+@pytest.mark.parametrize("kind", KINDS)
+def test_sparse_adjacency_gives_the_operator_of_its_edges(form: int, kind: str) -> None:
+    weights = torch.tensor([1.0, 2.0, 0.5, 1.5, 4.0])
+    expected = prepare_operator(EDGES, weights, 4, operator=kind)
+    made = prepare_operator(adjacencies()[form], operator=kind)
+    assert isinstance(made, DirectedOperator)
+    np.testing.assert_allclose(dense(made), dense(expected))
+
+
+def test_rows_hold_the_edges_that_come_in() -> None:
+    """With weights w, P_ij = w_{j→i} / √(d_i d_j) with d the sums of what comes in."""
+    made = dense(prepare_operator(torch.tensor([[0, 1], [1, 0]]), torch.tensor([4.0, 1.0]), 2))
+    np.testing.assert_allclose(made, [[1 / 2, 1 / np.sqrt(10)], [4 / np.sqrt(10), 1 / 5]])
+
+
+def test_transpose_multiplies_as_the_transposed_matrix() -> None:
+    operator = prepare_operator(EDGES, num_nodes=4, dtype=torch.float64)
+    x = torch.randn(4, 3, dtype=torch.float64)
+    np.testing.assert_allclose(operator.transposed @ x, dense(operator).T @ x.numpy())
+    np.testing.assert_allclose(operator.transposed.transposed @ x, dense(operator) @ x.numpy())
+
+
+def test_product_with_directed_operator_has_the_gradient_of_its_matrix() -> None:
+    operator = prepare_operator(EDGES, num_nodes=4, dtype=torch.float64)
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: operator @ x, x)
+
+
+def test_directed_operator_moves_to_another_precision_with_its_transpose() -> None:
+    operator = prepare_operator(EDGES, num_nodes=4)
+    moved = operator.to(dtype=torch.float64)
+    assert moved.dtype == moved.transposed.dtype == torch.float64
+    np.testing.assert_allclose(dense(moved.transposed), dense(operator).T)
+    assert moved.to(dtype=torch.float64) is moved
+
+
+def test_vertex_that_nothing_comes_in_to_speaks_to_none_without_self_loops() -> None:
+    made = dense(prepare_operator(torch.tensor([[0, 1, 2], [1, 2, 1]]), operator="adjacency"))
+    np.testing.assert_allclose(made, [[1, 0, 0], [0, 0, 1 / np.sqrt(2)], [0, 1 / np.sqrt(2), 0]])
+
+
+def test_repeated_edges_of_different_weights_are_symmetric_in_any_order() -> None:
+    edges = torch.tensor([[0, 0, 1, 1], [1, 1, 0, 0]])
+    made = prepare_operator(edges, torch.tensor([0.1, 0.7, 0.7, 0.1]))
+    assert type(made) is Operator
+
+
+def test_preparing_changes_nothing_it_was_given() -> None:
+    edges, weights = EDGES.clone(), torch.ones(5)
+    prepare_operator(edges, weights, 4)
+    assert edges._version == weights._version == 0
+
+
+def test_operator_is_made_in_inference_mode_and_trains_outside() -> None:
+    with torch.inference_mode():
+        operator = prepare_operator(EDGES, num_nodes=4)
+    x = torch.randn(4, 2, requires_grad=True)
+    (operator @ x).sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("edges", "weights", "n", "message"),
+    [
+        (torch.tensor([[0, 5], [1, 0]]), None, 3, r"0\.\.2, one per row of x; got 0\.\.5"),
+        (torch.tensor([[0, -1], [1, 0]]), None, 3, r"got -1\.\.1"),
+        (torch.zeros(3, 4, dtype=torch.long), None, 3, r"shape \(2, m\)"),
+        (torch.zeros(2, 4), None, 3, "whole numbers"),
+        ([[0], [1]], None, 3, "got list"),
+        (EDGES, torch.ones(3), 4, "one number per edge"),
+        (EDGES, -torch.ones(5), 4, "not negative"),
+        (EDGES, torch.full((5,), torch.nan), 4, "finite"),
+        (EDGES, torch.ones(5, requires_grad=True), 4, "must not require a gradient"),
+        (torch.eye(3).to_sparse_csr(), torch.ones(3), 3, "its values"),
+        (torch.eye(3).to_sparse_csr(), None, 4, r"must be \(4, 4\)"),
+        (torch.ones(2, 3).to_sparse_coo(), None, None, "square"),
+    ],
+)
+def test_what_is_not_a_graph_is_refused(edges: Any, weights: Any, n: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        prepare_operator(edges, weights, n)
+
+
+def test_unknown_operator_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'laplacian'"):
+        prepare_operator(EDGES, operator="laplacien")

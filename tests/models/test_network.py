@@ -1,22 +1,60 @@
+"""The filter network: its closed forms, its hidden columns in parts, its dropout, its configs."""
+
 from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from torch import Tensor
 
 from graphfilter.data import make_csbm
+from graphfilter.data.graph import Graph
 from graphfilter.filters import (
     ChebyshevFilter,
+    Filter,
+    HorizontalFilter,
     IdentityFilter,
+    IdentityFilterConfig,
     PageRankFilter,
     PowerFilter,
     StackedFilter,
 )
-from graphfilter.models import FilterNetwork, Linear, drop
+from graphfilter.models import (
+    FilterNetwork,
+    FilterNetworkConfig,
+    GraphNetwork,
+    Linear,
+    ModelConfig,
+    drop,
+    layers as column_dropout,
+    network as columns,
+)
+from graphfilter.models.base import Sizes
+from graphfilter.models.layers import (
+    MOST_COMPARED,
+    Input,
+    draw_kept,
+    long_sums,
+    matmul_side_by_side,
+    too_many_to_compare,
+)
 from graphfilter.models.network import DropoutOn, FilterOn
-from graphfilter.operators import augmented_adjacency, to_tensor
+from graphfilter.operators import (
+    SparseFeatures,
+    adjacency,
+    augmented_adjacency,
+    laplacian,
+    to_tensor,
+)
+from graphfilter.splits import stratified
+from graphfilter.systems import SYSTEMS
+from graphfilter.training import FitResult, TrainConfig, train
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.machine import VARIABLE
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -218,3 +256,298 @@ def test_network_on_an_operator_in_half_precision_is_near_the_one_in_single() ->
     for single, half in zip(*found, strict=True):
         assert (single - half).abs().max() <= 0.05 * single.abs().max()
         assert not torch.equal(single, half)
+
+
+GRAPH = make_csbm(n_vertices=200, mean_degree=4, n_features=50)
+X = torch.tensor(GRAPH.features)
+
+
+def drawn_from(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def identity_network(**options) -> FilterNetwork:
+    return FilterNetwork(
+        50, 2, IdentityFilter(), hidden_size=100, generator=drawn_from(), **options
+    ).train()
+
+
+@pytest.mark.parametrize("filter_on", ["hidden", "logits"])
+@pytest.mark.parametrize("dropout_on", ["linear", "every_layer"])
+def test_head_drops_its_input(filter_on: str, dropout_on: str) -> None:
+    """A hidden layer of ones: a logit is a binomial count, scaled to keep its mean of 100."""
+    model = identity_network(dropout=0.5, filter_on=filter_on, dropout_on=dropout_on)
+    assert model.encoder is not None
+    with torch.no_grad():
+        model.encoder.weight.zero_()
+        model.encoder.bias.fill_(1.0)
+        model.head.weight.fill_(1.0)
+        model.head.bias.zero_()
+        logits = model(adjacency(GRAPH), X, drawn_from(1))[:, 0]
+    # The sum of 100 numbers that are 0 or 2: mean 100, standard deviation 10.
+    assert abs(logits.mean() - 100) < 5 * 10 / 200**0.5
+    assert 8 < logits.std() < 12
+    torch.testing.assert_close(logits % 2, torch.zeros(200))
+
+
+def test_encoder_drops_its_input() -> None:
+    """An encoder that adds up features of one, and a head that passes its first column on."""
+    model = identity_network(dropout=0.5, activation="none")
+    assert model.encoder is not None
+    with torch.no_grad():
+        model.encoder.weight.fill_(1.0)
+        model.encoder.bias.zero_()
+        model.head.weight.zero_()
+        model.head.weight[0] = 1.0
+        model.head.bias.zero_()
+        logits = model(adjacency(GRAPH), torch.ones_like(X), drawn_from(1))[:, 0]
+    kept = logits[logits != 0] / 2
+    # The head drops half of the rows; the others hold the encoder's sums of 50 numbers, 0 or 2.
+    assert 70 < len(kept) < 130
+    assert abs(kept.mean() - 50) < 5 * 50**0.5 / len(kept) ** 0.5
+    assert 5 < kept.std() < 9
+
+
+@pytest.mark.parametrize(
+    "make",
+    [StackedFilter, HorizontalFilter, PageRankFilter, lambda: ChebyshevFilter(1, lambda_max=2.0)],
+)
+def test_dropout_of_everything_leaves_the_skipped_signal(make) -> None:
+    """With every input of a product dropped, what is left is w_0 H_0, whole."""
+    filter_: Filter = make()
+    operator = laplacian(GRAPH) if isinstance(filter_, ChebyshevFilter) else adjacency(GRAPH)
+    with torch.no_grad():
+        left = filter_(operator, X, torch.zeros_like)
+        torch.testing.assert_close(left, filter_.weights()[0].float() * X)
+
+
+def test_dropout_on_linear_layers_leaves_the_filter_alone() -> None:
+    """The signal that reaches a filter is the one that leaves it, where the filter is I."""
+    seen = []
+
+    class Watching(IdentityFilter):
+        def forward(self, operator, x, dropout=None):
+            seen.append(dropout)
+            return super().forward(operator, x, dropout)
+
+    cases: list[tuple[DropoutOn, list[bool]]] = [("linear", []), ("every_layer", [True])]
+    for dropout_on, expected in cases:
+        model = FilterNetwork(50, 2, Watching(), dropout_on=dropout_on, generator=drawn_from())
+        seen.clear()
+        model.train()(adjacency(GRAPH), X, drawn_from(1))
+        assert [drop is not None for drop in seen] == expected
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=seeded())
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_each_run_has_its_own_matrix(width: int) -> None:
+    x, weights = normal(9, 4, 5), normal(4, 5, width)
+    expected = torch.einsum("nrc,rcd->nrd", x, weights)
+    torch.testing.assert_close(matmul_side_by_side(x, weights), expected)
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_gradient_of_products_side_by_side(width: int) -> None:
+    x, weights = normal(6, 2, 3), normal(2, 3, width)
+    inputs = x.requires_grad_(), weights.requires_grad_()
+    assert torch.autograd.gradcheck(matmul_side_by_side, inputs)
+
+
+@pytest.mark.parametrize("n_pieces", [1, 2, 5, 11, 40])
+def test_sums_in_pieces_are_the_sums(n_pieces: int) -> None:
+    x, y = normal(11, 3, 4), normal(11, 3, 2)
+    expected = torch.einsum("nrc,nrd->rcd", x, y)
+    torch.testing.assert_close(long_sums(x, y, n_pieces), expected)
+
+
+def test_nothing_is_drawn_where_nothing_is_dropped() -> None:
+    generator = seeded(1)
+    assert draw_kept((3, 4), 0.0, [generator], torch.device("cpu")) == (None, 1.0)
+    assert torch.equal(generator.get_state(), seeded(1).get_state())
+
+
+def test_dropout_keeps_the_mean() -> None:
+    kept, scale = draw_kept((400, 50), 0.7, [seeded(0), seeded(1)], torch.device("cpu"))
+    assert kept is not None
+    torch.testing.assert_close(scale * kept.float().mean((1, 2)), torch.ones(2), atol=0.03, rtol=0)
+    assert not torch.equal(kept[0], kept[1])
+
+
+CONFIGS = {type(s.model): s.model for s in SYSTEMS.values() if s.model is not None}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=lambda config: config.kind)
+def test_config_is_of_its_network(config: ModelConfig) -> None:
+    assert config.kind == type(config).network.__name__
+    assert config.keeps_graph == issubclass(type(config).network, GraphNetwork)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=lambda config: config.kind)
+def test_numbers_of_a_config_are_checked(config: ModelConfig) -> None:
+    for field in fields(config):
+        if str(field.type) in ("int", "int | None"):
+            least = 0 if field.name in config.may_be_zero else 1
+            for wrong in (least - 1, 2.5):
+                with pytest.raises(ConfigError, match=f"{field.name} must be a whole number"):
+                    replace(config, **{field.name: wrong})
+        elif str(field.type) == "float":
+            with pytest.raises(ConfigError, match=f"{field.name} must be a finite number"):
+                replace(config, **{field.name: float("nan")})
+
+
+def test_weights_of_edges_do_not_count_as_neighbours() -> None:
+    ring = np.stack([np.arange(100), (np.arange(100) + 1) % 100], axis=1)
+    plain = Graph.from_edges(ring)
+    amounts = Graph.from_edges(ring, weights=np.full(100, 1e6))
+    assert too_many_to_compare(plain, 50) is None
+    assert too_many_to_compare(amounts, 50) is None
+    assert "too many to compare" in str(too_many_to_compare(plain, MOST_COMPARED + 1))
+
+
+def test_a_hub_shares_too_many_neighbours() -> None:
+    hub = np.stack([np.zeros(40_000, int), np.arange(1, 40_001)], axis=1)
+    assert "common neighbour" in str(too_many_to_compare(Graph.from_edges(hub), 50))
+
+
+LITTLE = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
+OPERATOR = augmented_adjacency(LITTLE)
+N_CLASSES, WIDTH = 3, 10
+
+
+def make_networks(seeds: tuple[int, ...] = (0, 1), **setting: Any) -> list[FilterNetwork]:
+    config = FilterNetworkConfig(hidden_size=WIDTH, **setting)
+    return [
+        FilterNetwork(
+            5, N_CLASSES, config.filter.build(), hidden_size=WIDTH, dropout=config.dropout,
+            activation=config.activation, generator=torch.Generator().manual_seed(seed),
+        )
+        for seed in seeds
+    ]  # fmt: skip
+
+
+@pytest.fixture(params=[1, 3, 7])
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The width of blocks where there is next to no memory."""
+    monkeypatch.setattr(columns, "LANES", request.param)
+    monkeypatch.setattr(column_dropout, "DROPPED_AT_A_TIME", 16)
+    return request.param
+
+
+def features_of(kind: str, dtype: torch.dtype) -> Input:
+    if kind == "sparse":
+        return SparseFeatures(sp.csr_array(LITTLE.features), dtype=dtype)
+    return torch.tensor(LITTLE.features, dtype=dtype)
+
+
+def step(networks: list[FilterNetwork], kind: str, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Return logits with and without dropout, gradients, and what is drawn next."""
+    networks = [network.to(dtype).train() for network in networks]
+    operator, x = OPERATOR.to(dtype=dtype), features_of(kind, dtype)
+    draws = [torch.Generator().manual_seed(r) for r in range(len(networks))]
+    logits = FilterNetwork.forward_side_by_side(networks, operator, x, draws)
+    logits.square().mean().backward()
+    found = {"logits": logits.detach()}
+    for r, network in enumerate(networks):
+        grads = {n: p.grad for n, p in network.named_parameters() if p.grad is not None}
+        found |= {f"{r}.{name}": grad for name, grad in grads.items()}
+        network.eval()
+    found["predicted"] = FilterNetwork.forward_side_by_side(
+        networks, operator, x, [None] * len(networks)
+    ).detach()
+    found["drawn"] = torch.stack([generator.get_state() for generator in draws]).double()
+    return found
+
+
+@pytest.mark.parametrize("setting", [{}, {"dropout": 0.0}, {"activation": "tanh"}])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_blocks_equal_all_columns_at_once(
+    width: int, kind: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-6)):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        at_once = step(make_networks(**setting), kind, dtype)
+        monkeypatch.setenv(VARIABLE, "1M")
+        in_blocks = step(make_networks(**setting), kind, dtype)
+        assert at_once.keys() == in_blocks.keys()
+        for name, value in at_once.items():
+            assert torch.allclose(value, in_blocks[name], rtol=tolerance, atol=tolerance), name
+
+
+def test_blocks_of_a_network_without_products_equal_it(width: int, monkeypatch: pytest.MonkeyPatch):
+    at_once = step(make_networks(filter=IdentityFilterConfig()), "dense", torch.float64)
+    monkeypatch.setenv(VARIABLE, "1M")
+    in_blocks = step(make_networks(filter=IdentityFilterConfig()), "dense", torch.float64)
+    assert all(torch.allclose(at_once[k], in_blocks[k], atol=1e-12) for k in at_once)
+
+
+def test_gradient_of_blocks_is_that_of_differences(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(columns, "LANES", 4)
+    monkeypatch.setenv(VARIABLE, "1M")
+    (network,) = make_networks((0,))
+    network.double()
+    operator, x = OPERATOR.to(dtype=torch.float64), features_of("dense", torch.float64)
+    names, values = zip(*network.named_parameters(), strict=True)
+
+    def logits(*parameters: Tensor) -> Tensor:
+        draws = torch.Generator().manual_seed(3)
+        given = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(network, given, (operator, x, draws))
+
+    assert len(network.blocks(1, operator, x)) == 3
+    inputs = [value.detach().clone().requires_grad_() for value in values]
+    assert torch.autograd.gradcheck(logits, inputs, fast_mode=True)
+
+
+def test_training_in_blocks_is_that_at_once(width: int, monkeypatch: pytest.MonkeyPatch):
+    def learn() -> FitResult:
+        network = FilterNetwork(
+            5, 2, StackedFilter(4), hidden_size=WIDTH, generator=torch.Generator().manual_seed(0)
+        )
+        return train(
+            [network], OPERATOR, features_of("dense", torch.float32), torch.tensor(LITTLE.labels),
+            [stratified(LITTLE.labels, 0)], TrainConfig(max_epochs=15), seeds=[0],
+        )[0]  # fmt: skip
+
+    at_once = learn()
+    monkeypatch.setenv(VARIABLE, "1M")
+    in_blocks = learn()
+    assert (at_once.best_epoch, at_once.stopped) == (in_blocks.best_epoch, in_blocks.stopped)
+    for name, value in at_once.state.items():
+        assert torch.allclose(value, in_blocks.state[name], atol=1e-5), name
+
+
+def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
+    network = FilterNetwork(5, 2, StackedFilter(), hidden_size=100)
+    x = features_of("dense", torch.float32)
+    assert network.blocks(1, OPERATOR, x) == []
+    need = columns.BYTES_PER_ENTRY * OPERATOR.n
+    rest = columns.BYTES_PER_EDGE_ENTRY * OPERATOR.kernel.matrix.n_entries
+    rest += columns.BYTES_PER_VERTEX * OPERATOR.n + columns.BYTES_PER_FEATURE * 5 * OPERATOR.n
+    rest += columns.BYTES_OF_PROCESS
+    config, sizes = FilterNetworkConfig(hidden_size=100), Sizes.of(LITTLE, 10)
+    widths = []
+    for fit in (1, 16, 31, 32, 100):
+        monkeypatch.setenv(VARIABLE, str(rest + fit * need))
+        found = network.blocks(1, OPERATOR, x)
+        # What is said beforehand is what training does.
+        assert config.memory(sizes, rest + fit * need).columns == found[0].width
+        assert [c for block in found for c in range(block.first, block.last)] == list(range(100))
+        widths.append(found[0].width)
+    assert widths == [16, 16, 16, 32, 96]
+
+
+def test_networks_that_mix_their_columns_have_no_blocks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, "1M")
+    for network in (
+        FilterNetwork(5, 2, StackedFilter(), encoder_layers=2),
+        FilterNetwork(5, 2, StackedFilter(), filter_on="logits"),
+        FilterNetwork(5, 2, StackedFilter(), dropout_on="every_layer"),
+    ):
+        assert network.blocks(1, OPERATOR, features_of("dense", torch.float32)) == []

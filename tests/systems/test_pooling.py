@@ -1,11 +1,30 @@
+"""How members' answers become one, for classes and for numbers."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.optimize import nnls
+from scipy.special import expit, log_softmax, logsumexp, softmax
 
-from graphfilter.systems.pooling import Pool, fit_pool, fit_temperature, log_sum, together
+from graphfilter.systems.pooling import (
+    MOST_JUDGES,
+    CrossFit,
+    LabelPool,
+    NumberPool,
+    Pool,
+    fit_label_pool,
+    fit_number_pool,
+    fit_pool,
+    fit_temperature,
+    label_logits,
+    log_sum,
+    pooling_of,
+    superfluous,
+    together,
+)
+from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION
 
 
 def draw(rng: np.random.Generator, n: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -109,3 +128,141 @@ def test_pool_is_never_worse_than_the_prior(seed: int, members: int, n: int, cla
         return -own + 5.0 * np.square(weights - prior).sum()
 
     assert loss(pool.weights) <= loss(prior) + 1e-6
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_number_pool_is_the_product_of_normal_densities() -> None:
+    pool = NumberPool(np.array([[1.0], [2.0]]), np.array([[0.5], [1.0]]), np.ones((2, 1)))
+    # Precisions 4 and 2.
+    found = pool.answer(np.array([[[3.0]], [[0.0]]]))
+    assert found == pytest.approx(np.array([[2.0]]))
+    np.testing.assert_allclose(pool.coefficients[:, 0], [2 / 3, 1 / 3])
+
+
+def test_weights_of_many_vertices_are_those_of_least_squares() -> None:
+    """Without a prior the likelihood's weights are the convex combination of least error."""
+    n = 4000
+    y = RNG.normal(size=n)
+    errors = RNG.normal(size=(3, n)) * np.array([0.3, 0.5, 0.9])[:, None]
+    errors[2] += errors[0]
+    said = y + errors
+    pool = fit_number_pool(said[:, :, None], y[:, None], strength=1e-6)
+    # Sum to one as a row that counts more than all others.
+    design = np.vstack([said.T, np.full((1, 3), 1e5)])
+    expected, _ = nnls(design, np.append(y, 1e5))
+    np.testing.assert_allclose(pool.coefficients[:, 0], expected, atol=0.01)
+
+
+def test_few_vertices_leave_the_prior() -> None:
+    said = RNG.normal(size=(2, 1, 1))
+    pool = fit_number_pool(said, np.zeros((1, 1)), prior=np.array([3.0, 1.0]), strength=1e6)
+    np.testing.assert_allclose(pool.weights[:, 0], [0.75, 0.25], atol=1e-4)
+    nobody = fit_number_pool(np.zeros((2, 0, 3)), np.zeros((0, 3)), prior=np.array([3.0, 1.0]))
+    np.testing.assert_allclose(nobody.weights, [[0.75] * 3, [0.25] * 3])
+
+
+def test_each_number_has_weights_of_its_own() -> None:
+    y = RNG.normal(size=(800, 2))
+    noise = RNG.normal(size=(2, 800, 2)) * np.array([[[0.1, 2.0]], [[2.0, 0.1]]])
+    pool = fit_number_pool(y + noise, y)
+    assert pool.coefficients[0, 0] > 0.95
+    assert pool.coefficients[1, 1] > 0.95
+    assert pool.shares == pytest.approx([0.5, 0.5], abs=0.05)
+
+
+def test_member_that_says_the_same_of_all_has_no_share() -> None:
+    y = RNG.normal(size=(300, 1))
+    said = np.stack([y + 0.1 * RNG.normal(size=y.shape), np.zeros_like(y)])
+    assert fit_number_pool(said, y).shares[0] > 0.999
+
+
+def test_label_weights_are_those_of_the_generating_product() -> None:
+    logits = RNG.normal(size=(3, 9000, 2))
+    z = np.einsum("ml,mnl->nl", np.array([[1.5, 0.2], [0.5, 1.0], [0.0, 0.0]]), logits)
+    truth = (RNG.random(z.shape) < expit(z)).astype(float)
+    pool = fit_label_pool(logits, truth)
+    expected = [[1.5, 0.2], [0.5, 1.0], [0.0, 0.0]]
+    np.testing.assert_allclose(pool.coefficients, expected, atol=0.12)
+
+
+def test_label_of_few_vertices_shares_the_weights_of_the_others() -> None:
+    logits = RNG.normal(size=(2, 600, 3))
+    truth = (RNG.random((600, 3)) < expit(2 * logits[0])).astype(float)
+    # The third label tells nothing: nobody has it, and nobody says that somebody has.
+    truth[:, 2], logits[:, :, 2] = 0, 0
+    pool = fit_label_pool(logits, truth)
+    shared = pool.weights[:, :2].mean(axis=1)
+    np.testing.assert_allclose(pool.weights[:, 2], shared, rtol=0.1, atol=0.05)
+
+
+def test_networks_of_a_member_count_the_same() -> None:
+    p = RNG.random((3, 5, 2))
+    labels = pooling_of(MULTILABEL).together(list(p))
+    np.testing.assert_allclose(labels, expit(label_logits(list(p)).mean(axis=0)))
+    np.testing.assert_allclose(pooling_of(REGRESSION).together(list(p)), p.mean(axis=0))
+    rows = p / p.sum(axis=2, keepdims=True)
+    geometric = np.exp(np.log(rows).mean(axis=0))
+    np.testing.assert_allclose(
+        pooling_of(CLASSIFICATION).together(list(rows)),
+        geometric / geometric.sum(axis=1, keepdims=True),
+    )
+
+
+def test_pool_among_more_members_answers_the_same() -> None:
+    pool = LabelPool(*(RNG.random((2, 3)) + 0.1 for _ in range(3)))
+    logits = RNG.normal(size=(4, 6, 3))
+    heard = np.array([False, True, False, True])
+    np.testing.assert_allclose(pool.among(heard).answer(logits), pool.answer(logits[heard]))
+    np.testing.assert_allclose(pool.among(heard).shares[heard], pool.shares)
+
+
+LABELS = RNG.integers(0, 3, size=300)
+
+
+def says(strength: float, seed: int) -> np.ndarray:
+    """Logits of a member that knows the labels so well."""
+    noise = np.random.default_rng(seed).normal(size=(300, 3))
+    return strength * np.eye(3)[LABELS] + noise
+
+
+def judge(*members: np.ndarray) -> tuple[CrossFit, np.ndarray]:
+    heard = np.ones(len(members), dtype=bool)
+    return CrossFit(np.stack(members), LABELS, heard / len(members)), heard
+
+
+def test_losses_of_a_member_that_knows_nothing_are_those_of_guessing() -> None:
+    judged, heard = judge(np.zeros((300, 3)))
+    np.testing.assert_allclose(judged.losses(heard), np.log(3), atol=1e-9)
+
+
+def test_losses_are_of_vertices_that_did_not_weigh() -> None:
+    """A member that is right by heart on what it was weighed on would be heard too much."""
+    judged, heard = judge(says(2, 1), says(0, 2))
+    alone = judged.losses(np.array([True, False]))
+    assert judged.losses(heard).mean() == pytest.approx(alone.mean(), rel=0.05)
+    assert (judged.losses(heard) != alone).any()
+
+
+def test_noise_is_superfluous_and_knowledge_is_not() -> None:
+    judged, heard = judge(says(2, 1), says(0, 2), says(2, 3))
+    assert superfluous(judged, heard, heard, 0.003) == [1]
+
+
+def test_of_two_that_say_the_same_one_stays() -> None:
+    same = says(2, 1)
+    judged, heard = judge(same, same.copy(), says(2, 3))
+    assert len(superfluous(judged, heard, np.array([True, True, False]), 0.03)) == 1
+
+
+def test_only_candidates_go_and_one_always_stays() -> None:
+    judged, heard = judge(says(0, 1), says(0, 2))
+    assert superfluous(judged, heard, np.array([False, False]), 0.003) == []
+    assert len(superfluous(judged, heard, heard, 10.0)) == 1
+
+
+def test_many_vertices_are_judged_by_some() -> None:
+    labels = np.tile(LABELS, 12)
+    judged = CrossFit(np.zeros((1, len(labels), 3)), labels, np.ones(1))
+    assert len(judged.losses(np.ones(1, dtype=bool))) == MOST_JUDGES < len(labels)

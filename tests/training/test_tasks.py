@@ -1,8 +1,9 @@
-"""Multilabel and regression: losses, scores and gradients against their definitions."""
+"""What outputs mean, which score chooses the epoch, and the optimiser's steps."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,22 +11,27 @@ import torch
 from sklearn import metrics as reference
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
+from graphfilter import metrics
 from graphfilter.data import make_csbm
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
-from graphfilter.splits import Split
+from graphfilter.splits import Split, stratified
 from graphfilter.training import (
     CLASSIFICATION,
+    MONITORS,
     MULTILABEL,
     REGRESSION,
+    TASKS,
     Callback,
     FitResult,
+    Run,
     Task,
     TrainConfig,
     train,
 )
-from graphfilter.training.monitors import OF_LABELS
+from graphfilter.training.epoch import Adam
+from graphfilter.training.monitors import OF_CLASSES as SCORES, OF_LABELS
 from graphfilter.util.errors import ConfigError, GraphError
 
 N = 90
@@ -192,3 +198,236 @@ def test_monitor_and_weights_of_classes_are_refused(task: Task) -> None:
     with pytest.raises(ConfigError, match="class_weight must be None"):
         fit(task, class_weight=torch.ones(3))
     assert "balanced_accuracy" in CLASSIFICATION.monitors
+
+
+MONITORED = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
+MONITORED_SPLIT = stratified(MONITORED.labels, 0, (0.3, 0.5, 0.2))
+WEIGHTS = [None, (1.0, 3.0)]
+
+
+def by_scikit_learn(
+    monitor: str, margin: np.ndarray, truth: np.ndarray, weight: np.ndarray, positive: int = 1
+) -> float:
+    if positive == 0 and monitor == "average_precision":
+        margin, truth = -margin, 1 - truth
+    answer = (margin > 0).astype(int)
+    if monitor == "balanced_accuracy":
+        return reference.balanced_accuracy_score(truth, answer, sample_weight=weight)
+    if monitor == "macro_f1":
+        return float(reference.f1_score(truth, answer, average="macro", sample_weight=weight))
+    score = {
+        "roc_auc": reference.roc_auc_score,
+        "average_precision": reference.average_precision_score,
+    }[monitor]
+    return float(score(truth, margin, sample_weight=weight))
+
+
+@pytest.mark.parametrize("class_weight", WEIGHTS)
+@pytest.mark.parametrize("n_values", [3, 1000], ids=["ties", "few-ties"])
+@pytest.mark.parametrize("monitor", SCORES)
+def test_score_equals_that_of_scikit_learn(
+    monitor: str, n_values: int, class_weight: tuple[float, float] | None
+) -> None:
+    """Three runs side by side, each on its own part of the vertices, one looks for class 0."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 70)
+    margin = (rng.integers(0, n_values, (70, 3)) + truth[:, None]) / n_values - 0.6
+    chosen = rng.random((70, 3)) < 0.7
+    weights = np.array(class_weight or (1.0, 1.0))
+    logits = torch.tensor(np.stack([np.zeros_like(margin), margin], axis=2), dtype=torch.float32)
+    positive = [1, 0, 1]
+    got = SCORES[monitor](
+        logits, torch.tensor(truth), torch.tensor(chosen), torch.tensor(weights).float(),
+        torch.tensor(positive),
+    )  # fmt: skip
+    for r in range(3):
+        of_run = chosen[:, r]
+        expected = by_scikit_learn(
+            monitor, margin[of_run, r], truth[of_run], weights[truth[of_run]], positive[r]
+        )
+        assert got[r].item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("monitor", ["balanced_accuracy", "macro_f1"])
+def test_score_averages_over_the_classes_present(monitor: str) -> None:
+    """Four classes, of which the last is answered but has no vertex."""
+    rng = np.random.default_rng(1)
+    truth, logits = rng.integers(0, 3, 60), rng.normal(size=(60, 4))
+    expected = metrics.score(np.exp(logits), truth)[monitor]
+    got = SCORES[monitor](
+        torch.tensor(logits)[:, None], torch.tensor(truth), torch.ones(60, 1).bool(), torch.ones(4),
+        torch.ones(1).long(),
+    )  # fmt: skip
+    assert got.item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_every_monitored_score_of_classes_is_a_metric() -> None:
+    assert set(CLASSIFICATION.monitors) - {"loss"} <= set(metrics.METRICS)
+
+
+def test_tasks_share_the_names_of_their_monitors() -> None:
+    assert set(MONITORS) == {name for task in TASKS.values() for name in task.monitors}
+
+
+def fit_monitored(monitor: str, **options) -> FitResult:
+    network = FilterNetwork(
+        5, 2, StackedFilter(3), hidden_size=6, generator=torch.Generator().manual_seed(0)
+    )
+    config = TrainConfig(max_epochs=options.pop("max_epochs", 12), monitor=monitor)  # pyright: ignore[reportArgumentType]
+    (result,) = train(
+        [network], augmented_adjacency(MONITORED), torch.tensor(MONITORED.features),
+        torch.tensor(options.pop("labels", MONITORED.labels)),
+        [options.pop("split", MONITORED_SPLIT)], config, seeds=[0], **options,
+    )  # fmt: skip
+    return result
+
+
+@pytest.mark.parametrize("class_weight", WEIGHTS)
+@pytest.mark.parametrize("monitor", SCORES)
+def test_training_keeps_the_epoch_of_the_best_monitored_score(
+    monitor: str, class_weight: tuple[float, float] | None
+) -> None:
+    weight = None if class_weight is None else torch.tensor(class_weight)
+    result = fit_monitored(monitor, class_weight=weight)
+    curve = result.history[f"val_{monitor}"]
+    assert curve[result.best_epoch - 1] == curve.max()
+    network = FilterNetwork(5, 2, StackedFilter(3), hidden_size=6)
+    network.load_state_dict(result.state)
+    with torch.no_grad():
+        logits = network.eval()(augmented_adjacency(MONITORED), torch.tensor(MONITORED.features))
+    truth = np.asarray(MONITORED.labels)[MONITORED_SPLIT.val]
+    margin = (logits[:, 1] - logits[:, 0]).double().numpy()[MONITORED_SPLIT.val]
+    own = np.array(class_weight or (1.0, 1.0))[truth]
+    expected = by_scikit_learn(monitor, margin, truth, own)
+    assert curve.max() == pytest.approx(expected, abs=1e-6)
+
+
+def test_monitored_score_changes_no_other_curve() -> None:
+    by_accuracy, by_auc = fit_monitored("accuracy"), fit_monitored("roc_auc")
+    assert "val_accuracy" in by_accuracy.history
+    assert set(by_auc.history) - set(by_accuracy.history) == {"val_roc_auc"}
+    for name, curve in by_accuracy.history.items():
+        np.testing.assert_array_equal(curve, by_auc.history[name])
+
+
+def test_monitored_training_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(progress) -> None:
+        if progress.epoch == 5:
+            raise StoppedError
+
+    path = tmp_path / "state"
+    with pytest.raises(StoppedError):
+        fit_monitored("roc_auc", callback=Callback(stop, checkpoint=path))
+    resumed, whole = (
+        fit_monitored("roc_auc", callback=Callback(checkpoint=path, resume=True)),
+        fit_monitored("roc_auc"),
+    )
+    for name, curve in whole.history.items():
+        np.testing.assert_array_equal(curve, resumed.history[name])
+    for name, value in whole.state.items():
+        assert torch.equal(value, resumed.state[name])
+
+
+def test_patience_of_a_ranking_starts_before_any_vertex_is_called_rare() -> None:
+    """The training accuracy never beats always answering the largest class."""
+    labels = torch.tensor([0, 0, 0, 1, 0, 1])
+    split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
+    run = Run(
+        FilterNetwork(2, 2, StackedFilter(2)), split, labels, None, monitor="roc_auc", patience=3
+    )
+    for auc in (0.5, 0.5, 0.5, 0.5, 0.75, 0.6, 0.6):
+        run.update(np.array([1.0, 0.75, 0.7, 0.5, auc]), np.zeros(4))
+        assert run.training
+    run.update(np.array([1.0, 0.75, 0.7, 0.5, 0.6]), np.zeros(4))
+    assert (run.stopped, run.best_epoch) == ("patience", 5)
+
+
+def test_ranking_of_more_than_two_classes_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"two classes; got 3.*macro_f1"):
+        fit_monitored("roc_auc", labels=np.arange(90) % 3)
+
+
+def test_ranking_of_one_class_in_the_validation_part_is_refused() -> None:
+    one = np.flatnonzero(MONITORED.labels == 0)
+    split = Split(np.flatnonzero(MONITORED.labels == 1), one[:5], one[5:])
+    with pytest.raises(GraphError, match="both classes for monitor 'average_precision'"):
+        fit_monitored("average_precision", split=split)
+
+
+@pytest.mark.parametrize("monitor", SCORES)
+def test_training_without_validation_vertices_keeps_the_last_weights(monitor: str) -> None:
+    nothing = np.array([], dtype=int)
+    result = fit_monitored(monitor, split=Split(np.arange(90), nothing, nothing), max_epochs=3)
+    assert result.best_epoch == 3
+
+
+SMALL = make_csbm(n_vertices=40, mean_degree=4, n_features=5)
+EVERYTHING = Split(np.arange(40), np.array([], dtype=int), np.array([], dtype=int))
+
+
+def one_step(**settings: Any) -> tuple[FilterNetwork, FilterNetwork]:
+    """Train one epoch from a head of zeros; return the network before and after.
+
+    The gradient of the filter and of the encoder is then exactly zero, and only decay, if any,
+    moves them. Adam's first step is the learning rate, whatever the size of a gradient.
+    """
+    networks = []
+    for _ in range(2):
+        network = FilterNetwork(
+            5, 2, StackedFilter(4), hidden_size=6, generator=torch.Generator().manual_seed(0)
+        )
+        with torch.no_grad():
+            network.head.weight.zero_()
+        networks.append(network)
+    before, after = networks
+    x, labels = torch.tensor(SMALL.features), torch.tensor(SMALL.labels)
+    config = TrainConfig(max_epochs=1, filter_learning_rate=0.125, learning_rate=0.25, **settings)
+    train([after], augmented_adjacency(SMALL), x, labels, [EVERYTHING], config, seeds=[0])
+    return before, after
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1, 10.0])
+@pytest.mark.parametrize("of_filter", [True, False])
+def test_decay_moves_its_own_weights_by_their_learning_rate(of_filter: bool, decay: float) -> None:
+    mine, other = "filter_weight_decay", "weight_decay"
+    if not of_filter:
+        mine, other = other, mine
+    before, after = one_step(**{mine: decay, other: 0.0})
+    moved = {}
+    for name, weight, rate in (
+        ("filter", "filter.alpha", 0.125),
+        ("encoder", "encoder.weight", 0.25),
+    ):
+        start = before.get_parameter(weight)
+        moved[name] = (after.get_parameter(weight) - start, start, rate)
+    for name, (change, weight, rate) in moved.items():
+        decayed = decay > 0 and (name == "filter") == of_filter
+        expected = -rate * weight.sign() if decayed else torch.zeros_like(weight)
+        torch.testing.assert_close(change, expected, rtol=1e-3, atol=1e-6)
+
+
+def test_weights_that_learn_move_by_their_learning_rate() -> None:
+    before, after = one_step(filter_weight_decay=0.0, weight_decay=0.0)
+    change = (after.head.weight - before.head.weight).abs()
+    torch.testing.assert_close(change, torch.full_like(change, 0.25), rtol=1e-3, atol=1e-6)
+
+
+def test_adam_takes_the_steps_of_torchs_own() -> None:
+    """To the bit, from a stored state on as well."""
+    start = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    ends = []
+    for kind in (torch.optim.Adam, Adam):
+        weight = torch.nn.Parameter(start.clone())
+        made = kind([weight], lr=0.1, weight_decay=0.01, fused=True)
+        for _ in range(3):
+            made.zero_grad()
+            weight.square().sum().backward()
+            made.step()
+            again = kind([weight], lr=0.1, weight_decay=0.01, fused=True)
+            again.load_state_dict(made.state_dict())
+            made = again
+        ends.append(weight.detach())
+    assert torch.equal(*ends)

@@ -1,3 +1,5 @@
+"""The training loop, on whole graphs and on batches, and who is told of its epochs."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -9,13 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from tests.processes import forked
 
+import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import adjacency, augmented_adjacency
+from graphfilter.models import FilterNetwork, HopNetworkConfig
+from graphfilter.operators import adjacency, augmented_adjacency, to_tensor
+from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split, stratified
 from graphfilter.training import (
     Callback,
@@ -26,7 +31,8 @@ from graphfilter.training import (
     loop as cohorts,
     train,
 )
-from graphfilter.training.epoch import FitResult, Run, keep_best
+from graphfilter.training.callbacks import SILENT, LoggedProgress
+from graphfilter.training.epoch import Batches, FitResult, Run, keep_best
 from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
 from graphfilter.util.records import write_tensors
 
@@ -449,3 +455,201 @@ def test_train_checks_what_it_is_given(setting: Setting) -> None:
     nothing = Split(np.array([], dtype=int), split.val, split.test)
     with pytest.raises(GraphError, match="at least one training vertex"):
         train(setting.networks([0]), *args, setting.labels, [nothing], seeds=[0])
+
+
+GRAPH = gf.load_dataset("karate")
+
+
+def sgf() -> gf.SGFClassifier:
+    return gf.SGFClassifier(max_epochs=4, random_state=0)
+
+
+class Counting(Callback):
+    """A user's class that does not call the constructor it is derived from."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def on_epoch(self, progress: Progress) -> bool | None:
+        self.seen.append(progress.epoch)
+        return progress.epoch == 2
+
+
+def test_callback_of_a_users_class_sees_epochs_and_ends_training() -> None:
+    counting = Counting()
+    clf = sgf().fit(graph=GRAPH, callback=counting)
+    assert counting.seen == [1, 2]
+    assert clf.results_[0].stopped == "asked"
+
+
+def test_arguments_of_0_2_are_taken_with_a_warning(tmp_path: Path) -> None:
+    seen: list[int] = []
+    path = tmp_path / "state.safetensors"
+    with pytest.warns(DeprecationWarning, match=r"`on_epoch`, `checkpoint` must be passed as"):
+        sgf().fit(graph=GRAPH, on_epoch=lambda p: seen.append(p.epoch), checkpoint=path)
+    assert seen == [1, 2, 3, 4]
+    assert path.exists()
+    prepared = gf.systems.Prepared.of(GRAPH)
+    system = gf.systems.get_system("sgf").with_(max_epochs=2)
+    split = gf.splits.stratified(GRAPH.labels, seed=0)
+    with pytest.warns(DeprecationWarning, match="`on_epoch` must"):
+        gf.systems.train_system(prepared, system, [split], [0], on_epoch=lambda _: None)
+
+
+def test_callback_beside_arguments_of_0_2_is_refused() -> None:
+    with pytest.raises(ConfigError, match="must hold `resume`"):
+        sgf().fit(graph=GRAPH, callback=Callback(), resume=True)
+    with pytest.raises(TypeError, match="no epochs"):
+        sgf().fit(graph=GRAPH, epochs=3)
+
+
+def test_parts_keep_their_state_in_files_beside() -> None:
+    callback = Callback(checkpoint="folder/checkpoint.safetensors", resume=True)
+    part = callback.part("deep")
+    assert part.checkpoint == Path("folder/checkpoint-deep.safetensors")
+    assert part.resume
+    assert part.part("more").checkpoint == Path("folder/checkpoint-deep-more.safetensors")
+    assert SILENT.part("deep").checkpoint is None
+
+
+def test_what_is_compared_says_so_and_keeps_nothing() -> None:
+    seen: list[Progress] = []
+    compared = Callback(seen.append, checkpoint="state", resume=True).of_compared()
+    assert (compared.checkpoint, compared.resume) == (None, False)
+    sgf().fit(graph=GRAPH, callback=compared)
+    assert all(progress.compared for progress in seen)
+    assert len(seen) == 4
+
+
+def test_silent_callbacks_have_nothing_prepared_for_them() -> None:
+    assert not SILENT.watches
+    assert not SILENT.part("x").of_compared().watches
+    assert Counting().watches
+    assert LoggedProgress().watches
+
+
+def batches(n: int, pool: int, batch: int) -> Batches:
+    return Batches(torch.arange(0, 3 * n, 3), pool, batch)
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize(("n", "pool", "batch"), [(5000, 1500, 100), (10, 100, 100), (7, 3, 2)])
+def test_an_epoch_sees_every_training_vertex_once(n: int, pool: int, batch: int) -> None:
+    plan, seen, n_steps = batches(n, pool, batch), [], 0
+    for vertices, parts in plan.draw(seeded()):
+        assert len(vertices) <= pool
+        assert bool((vertices.diff() > 0).all())  # in the order of the file
+        assert max(len(part) for part in parts) <= batch
+        assert max(len(part) for part in parts) - min(len(part) for part in parts) <= 1
+        seen += [vertices[part] for part in parts]
+        n_steps += len(parts)
+    assert n_steps == plan.n_steps
+    assert torch.equal(torch.cat(seen).sort().values, plan.vertices)
+
+
+def test_pools_mix_vertices_from_everywhere() -> None:
+    plan = batches(100_000, 10_000, 1000)
+    spans = [float(vertices.float().std()) for vertices, _ in plan.draw(seeded())]
+    assert min(spans) > 0.5 * float(plan.vertices.float().std())
+
+
+def test_epochs_differ_and_seeds_repeat_them() -> None:
+    plan, generator = batches(100, 40, 10), seeded()
+    first, second, again = (
+        torch.cat([v[p] for v, parts in plan.draw(g) for p in parts])
+        for g in (generator, generator, seeded())
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, second)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return make_csbm(n_vertices=120, mean_degree=5, n_features=6, frequency=0.3, seed=0)
+
+
+def fit(
+    graph: Graph,
+    config: TrainConfig,
+    split: Split | None = None,
+    model: HopNetworkConfig = HopNetworkConfig(batch_size=16),  # noqa: B008 - frozen
+    **options: object,
+) -> FitResult:
+    (result,) = train(
+        [model.build(graph, seeded())],
+        augmented_adjacency(graph),
+        options.pop("x", to_tensor(graph.features)),  # pyright: ignore[reportArgumentType]
+        torch.tensor(graph.labels),
+        [stratified(graph.labels, 0) if split is None else split],
+        config,
+        seeds=[0],
+        **options,  # pyright: ignore[reportArgumentType]
+    )
+    return result
+
+
+def test_linear_network_without_hops_becomes_a_logistic_regression(graph: Graph) -> None:
+    """With the same penalty, ½ λ |w|² per vertex on average, where the minimum is one."""
+    everything = Split(np.arange(120), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    model = HopNetworkConfig(dropout=0.0, n_hops=0, hidden_size=None, batch_size=120)
+    config = TrainConfig(max_epochs=800, learning_rate=0.02, weight_decay=0.1)
+    state = fit(graph, config, everything, model).state
+    x, y = np.asarray(graph.features), graph.labels
+    # The bias is decayed too: a column of ones without an intercept.
+    ones = np.hstack([x, np.ones((120, 1))])
+    weights = np.vstack([state["head.weight"].numpy(), state["head.bias"].numpy()[None]])
+    # For two classes the penalty of ±v is 2 v², that of their difference w = 2 v is w².
+    reference = LogisticRegression(C=1 / (0.05 * 120), fit_intercept=False, tol=1e-8).fit(ones, y)
+    np.testing.assert_allclose(weights[:, 1] - weights[:, 0], reference.coef_[0], atol=2e-3)
+
+
+def test_batches_train_and_stop_early(graph: Graph) -> None:
+    result = fit(graph, TrainConfig(max_epochs=200, patience=10, learning_rate=0.01))
+    assert result.stopped == "patience"
+    assert result.history["loss"][-1] < result.history["loss"][0]
+    assert result.history["val_accuracy"].max() > 0.8
+
+
+def test_same_seed_gives_the_same_bits_from_features_and_from_hops(graph: Graph) -> None:
+    config = TrainConfig(max_epochs=3)
+    x = to_tensor(graph.features)
+    assert isinstance(x, torch.Tensor)
+    hops = stack_powers(augmented_adjacency(graph), x, 4)
+    first, second = fit(graph, config), fit(graph, config, x=hops)
+    assert all(torch.equal(first.state[name], second.state[name]) for name in first.state)
+
+
+def test_batches_resume_to_the_bit(graph: Graph, tmp_path: Path) -> None:
+    config, path = TrainConfig(max_epochs=6), tmp_path / "checkpoint.safetensors"
+    whole = fit(graph, config)
+
+    def stop(progress: Progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(graph, config, callback=Callback(stop, checkpoint=path))
+    resumed = fit(graph, config, callback=Callback(checkpoint=path, resume=True))
+    assert resumed.history["loss"].tolist() == whole.history["loss"].tolist()
+    assert all(torch.equal(resumed.state[name], whole.state[name]) for name in whole.state)
+    with pytest.raises(ModelFileError, match="another run"):
+        fit(
+            graph,
+            config,
+            model=HopNetworkConfig(batch_size=8),
+            callback=Callback(checkpoint=path, resume=True),
+        )
+
+
+def test_class_weights_weigh_the_batches(graph: Graph) -> None:
+    config = TrainConfig(max_epochs=4)
+    plain, doubled = fit(graph, config), fit(graph, config, class_weight=torch.full((2,), 2.0))
+    assert all(torch.equal(plain.state[name], doubled.state[name]) for name in plain.state)
+    # Where one class weighs nothing, batches without the other teach nothing, and nothing breaks.
+    config, weight = TrainConfig(max_epochs=20, learning_rate=0.01), torch.tensor([1.0, 0.0])
+    one = fit(graph, config, model=HopNetworkConfig(batch_size=2), class_weight=weight)
+    assert np.isfinite(one.history["loss"]).all()
+    assert one.history["val_accuracy"][-1] == 1

@@ -38,7 +38,6 @@ from graphfilter_research.bench.learned_filters import (
 )
 from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record, read_records
-from graphfilter_research.peers.gcn import GCNConfig
 
 QUICK: dict[str, Any] = {"runs": 2, "max_epochs": 4, "device": "cpu"}
 
@@ -116,18 +115,6 @@ def test_benchmark_gives_what_the_pipeline_gives(tmp_path: Path) -> None:
     ]
     records = run_benchmark(["karate"], [system], runs=2, device="cpu", out=tmp_path / "r.jsonl")
     assert [r.scores["test"]["accuracy"] for r in records] == expected
-
-
-def test_systems_that_differ_in_their_model_only_have_records_of_their_own(tmp_path: Path) -> None:
-    """Records used to be keyed by what happened to be an attribute of the network."""
-    small = replace(get_system("gcn"), name="mine")
-    large = replace(small, model=GCNConfig(hidden_size=64, n_layers=4))
-    out = tmp_path / "r.jsonl"
-    (first,) = run_benchmark(["karate"], [small], out=out, **dict(QUICK, runs=1))
-    (second,) = run_benchmark(["karate"], [large], out=out, **dict(QUICK, runs=1))
-    assert first.key != second.key
-    assert (first.network["n_layers"], second.network["n_layers"]) == (2, 4)
-    assert len(read_records(out)) == 2
 
 
 def test_benchmark_scores_a_predictor_as_its_closed_form(tmp_path: Path, csbm: str) -> None:
@@ -334,13 +321,6 @@ def test_page_is_self_contained_and_answers_first(records: list[Record]) -> None
     assert read.tags.count("polyline") == 6  # five runs of SGF and their mean
     for words in (records[0].data_checksum, records[0].versions["torch"]):
         assert words in read.text
-
-
-def test_page_shows_each_split_rule_and_scaling_by_itself(records: list[Record]) -> None:
-    other = [replace(record, scaling="row") for record in records]
-    text = Reader(render_benchmark([*records, *other])).text
-    assert "Splits stratified, features auto" in text
-    assert "Splits stratified, features row" in text
 
 
 def test_page_names_failures_and_forgives_those_that_went_well_later(records) -> None:

@@ -109,16 +109,6 @@ def test_runs_that_are_made_in_turn_are_divided_among_processes(
     assert [r.scores for r in many] == [r.scores for r in one]
 
 
-def test_matrix_records_failures_and_tries_them_again(tmp_path: Path) -> None:
-    pairs = [make_pair("karate", "mlp", split_rule="public")]
-    steps: list[BenchProgress] = []
-    for _ in range(2):
-        run_matrix(pairs, RecordFile(tmp_path / "records.jsonl"), on_progress=steps.append)
-        assert steps[-1].failed == 2
-    records = read_records(tmp_path / "records.jsonl")
-    assert [r.ok for r in records] == [False] * 4
-
-
 @pytest.mark.parametrize(("code", "why"), [(-9, "memory"), (-6, "printed above"), (1, "printed")])
 def test_runs_of_a_process_that_ended_are_recorded_as_failed(
     code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -136,16 +126,6 @@ def test_runs_of_a_process_that_ended_are_recorded_as_failed(
     reason = read_records(out)[1].reason
     assert f"code {code}: " in reason
     assert why in reason
-
-
-def test_progress_counts_up_to_the_whole_matrix(tmp_path: Path) -> None:
-    seen: list[BenchProgress] = []
-    pairs = [make_pair("karate", model) for model in ("mlp", "label-propagation")]
-    run_matrix(pairs, RecordFile(tmp_path / "r.jsonl"), on_progress=seen.append)
-    done = [progress.done for progress in seen]
-    assert done == sorted(done)
-    assert (seen[-1].done, seen[-1].total, seen[-1].seconds_left) == (4, 4, 0.0)
-    assert seen[0].seconds_left is None
 
 
 ALIVE = Pair("karate", "mlp", "stratified", 1, "auto", "cpu", max_epochs=1)

@@ -86,15 +86,6 @@ def test_record_file_drops_a_cut_line_and_goes_on_after_it(tmp_path: Path, n_los
     assert path.read_bytes()[:second] == content[:second]
 
 
-def test_record_file_drops_a_cut_line_in_the_middle(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    lines = [make_record(seed).to_json() for seed in range(3)]
-    path.write_text("\n".join([lines[0], lines[1][:50], lines[2], ""]))
-    file = RecordFile(path)
-    assert file.records == [make_record(0), make_record(2)]
-    assert file.n_cut == 1
-
-
 WRONG = [
     {"scores": {}},
     {"scores": {"test": {"n_vertices": 7, "accuracy": 0.5}}},
@@ -205,11 +196,6 @@ def test_record_scores_the_best_epoch_and_not_the_last(model: str, tmp_path: Pat
     cut = record("cut", whole.best_epoch)
     assert cut.epochs == cut.best_epoch == whole.best_epoch
     assert cut.scores == whole.scores
-
-
-def test_every_run_has_a_seed_and_a_split_of_its_own(tmp_path: Path) -> None:
-    records = run_benchmark(["karate"], ["mlp"], out=tmp_path / "r.jsonl", runs=3, max_epochs=2)
-    assert [(r.seed, r.split_index) for r in records] == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_runs_on_the_one_public_split_differ_in_their_seed_alone(tmp_path: Path) -> None:
@@ -333,17 +319,6 @@ def test_nothing_is_learned_of_test_vertices() -> None:
 def test_system_with_weights_of_its_vertices_is_refused() -> None:
     with pytest.raises(ConfigError, match="linkx has one weight per vertex"):
         trained(get_system("linkx").limited(2))
-
-
-def test_runs_are_recorded_by_their_rule(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    records = run_benchmark(
-        ["karate"], ["sgf"], out=path, split_rule="new:0.2", runs=2, max_epochs=3, device="cpu"
-    )
-    assert [(r.status, r.split_rule, r.split_index) for r in records] == [
-        ("ok", "new:0.2", 0), ("ok", "new:0.2", 1),
-    ]  # fmt: skip
-    assert records[0].scores["test"]["n_vertices"] in (6, 7, 8)
 
 
 QUICK = {"runs": 2, "max_epochs": 4, "device": "cpu"}

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from graphfilter import operators
 from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.models import SideBySide
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
@@ -201,20 +200,6 @@ def test_glognn_is_the_dense_solution_over_all_pairs() -> None:
             z = z @ torch.linalg.inv(0.7**2 * pairs + 2.0 * torch.eye(31))
             hidden = 0.7 * z @ hidden + 0.3 * start
         torch.testing.assert_close(model(AUGMENTED, X), hidden, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "name", ["gcn-blocks", "gat-sep", "gcn-tuned", "gat-tuned", "fsgnn", "acm-gcn", "glognn"]
-)
-def test_peer_runs_side_by_side_as_alone(name: str) -> None:
-    system = get_system(name)
-    models: Any = [system.build(EDGES, seed).train() for seed in range(3)]
-    operator = operators.make_operator(system.operator, EDGES)
-    assert isinstance(models[0], SideBySide)
-    together = models[0].forward_side_by_side(models, operator, X, [seeded(i) for i in range(3)])
-    for run, model in enumerate(models):
-        alone = model(operator, X, seeded(run))
-        torch.testing.assert_close(together[:, run], alone, rtol=1e-4, atol=1e-5)
 
 
 def test_correct_reaches_the_fixed_point_and_leaves_right_answers() -> None:

@@ -78,14 +78,6 @@ def test_gcnii_star_is_its_recurrence() -> None:
         torch.testing.assert_close(model(OPERATOR, X), model.head(hidden))
 
 
-def test_gcnii_star_side_by_side_equals_each_alone() -> None:
-    config = GCNIIStarConfig(n_layers=2, hidden_size=4)
-    models = [GCNIIStar(5, 2, config, generator=seeded(s)) for s in range(2)]
-    both = GCNIIStar.forward_side_by_side(models, OPERATOR, X, [seeded(7), seeded(8)])
-    for i, model in enumerate(models):
-        torch.testing.assert_close(both[:, i], model(OPERATOR, X, seeded(7 + i)))
-
-
 def test_gpr_gnn_drops_its_logits() -> None:
     """With dropout on the logits alone, nearly all, training is the filter of nearly nothing."""
     config = GPRGNNConfig(dropout=0.0, logit_dropout=0.999)

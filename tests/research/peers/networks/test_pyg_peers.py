@@ -142,16 +142,6 @@ def test_gcnii_equals_pyg(graph: Graph) -> None:
         close(ours(operator, x), ours.head(hidden))
 
 
-def test_gcnii_side_by_side_equals_each_alone() -> None:
-    operator, x, _, _ = inputs(make_graph())
-    networks = [
-        GCNII(N_FEATURES, 2, GCNIIConfig(n_layers=3), generator=seeded(s)) for s in range(3)
-    ]
-    together = GCNII.forward_side_by_side(networks, operator, x, [seeded(s) for s in (4, 5, 6)])
-    for network, logits, seed in zip(networks, together.unbind(1), (4, 5, 6), strict=True):
-        close(logits, network(operator, x, seeded(seed)))
-
-
 def test_gcnii_with_full_residual_ignores_the_graph() -> None:
     operator, x, _, _ = inputs(make_graph())
     ours = GCNII(N_FEATURES, 2, GCNIIConfig(n_layers=2, alpha=1.0), generator=seeded()).eval()
