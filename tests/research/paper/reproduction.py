@@ -1,4 +1,4 @@
-"""docs/reproduction.md and the committed records, which what it says is held to."""
+"""Pages of the docs and the committed records, which what they say is held to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ RESULTS = ROOT / "results"
 
 
 @cache
-def page() -> str:
-    return " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
+def page(name: str = "reproduction") -> str:
+    return " ".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").split())
 
 
-def says(sentence: str) -> bool:
-    return " ".join(sentence.split()) in page()
+def check_said(*sentences: str, on: str = "reproduction") -> None:
+    for sentence in sentences:
+        assert " ".join(sentence.split()) in page(on), sentence
 
 
 @cache
