@@ -22,8 +22,13 @@ from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count
 
 
+# Of a table of vertices alone.
+_NO_EDGES = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
+_OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
+
+
 def read_tables(
-    edges: str | PathLike[str] | Any,
+    edges: str | PathLike[str] | Any | None,
     vertices: str | PathLike[str] | Any,
     *,
     columns: Columns | None = None,
@@ -34,7 +39,7 @@ def read_tables(
     text: TextOptions | None = None,
     remedy: str | None = None,
 ) -> tuple[Graph, TableEncoder]:
-    """Read a graph from a table of edges and a table of vertices.
+    """Read a graph from a table of edges, which may be None, and a table of vertices.
 
     Parameters
     ----------
@@ -82,15 +87,22 @@ def read_tables(
     (3, 2, [0, 1, -1])
     """
     columns = columns or Columns()
+    if edges is None:
+        columns = replace(columns, **dict.fromkeys(_OF_EDGES))
     parts = read_parts(
-        *open_pair(edges, vertices, columns, text), columns,
+        *open_pair(_NO_EDGES if edges is None else edges, vertices, columns, text), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
         elsewhere=None if remedy is None else Elsewhere(remedy=remedy),
     )  # fmt: skip
+    if edges is None:
+        parts = replace(parts, notes=_without_edges(parts.notes, "vertices have no neighbours."))
     return Graph.from_parts(parts), parts.encoder
 
 
-_OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
+def _without_edges(notes: Sequence[str], consequence: str) -> tuple[str, ...]:
+    """Return the notes without what is said of a table that nobody gave."""
+    kept = [note for note in notes if not note.startswith(("edges:", "edges lists"))]
+    return (*kept, f"no table of edges: {consequence}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,18 +156,16 @@ def join_tables(
     """
     columns = columns or Columns()
     ids = [str(name) for name in graph.vertex_names or range(graph.n_vertices)]
-    nothing = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
     if edges is None:
         columns = replace(columns, **dict.fromkeys(_OF_EDGES))
-    tables = open_pair(nothing if edges is None else edges, vertices, columns, text)
+    tables = open_pair(_NO_EDGES if edges is None else edges, vertices, columns, text)
     parts = read_parts(
         *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
     notes = parts.notes
-    if edges is None:  # Without what is said of a table that nobody gave.
-        said = (note for note in notes if not note.startswith(("edges:", "edges lists")))
-        notes = (*said, "no table of edges: new vertices have no neighbours.")
+    if edges is None:
+        notes = _without_edges(notes, "new vertices have no neighbours.")
     place = {name: i for i, name in enumerate(ids)}
     row_names = [str(name) for name in parts.vertex_names]
     new = [name for name in row_names if name not in place]

@@ -1,10 +1,17 @@
-"""The endpoint of a run: an HTTP server on this machine that scores vertices, JSON in and out.
+"""Two services on this machine, on one web server: the endpoint of a run, and the studio.
 
+- :mod:`.server`: the socket, who may ask, how much may be sent, and the end;
+- :mod:`.requests`: what is sent, read from JSON and checked.
+
+``graphfilter serve`` answers programs:
+
+- :mod:`.endpoint`: the addresses, and the token;
 - :mod:`.scorer`: the model and its graph, in memory once: predictions for known and new vertices;
-- :mod:`.asked`: what a request asks for, read from its JSON and checked;
-- :mod:`.columns`: the features of new vertices, as the model takes them;
-- :mod:`.limits`: how much may be asked, and the errors that a request can cause;
-- :mod:`.app`: the addresses;
-- :mod:`.openapi`, :mod:`.page`: their description, for programs and for people;
-- :mod:`.endpoint`: the socket, the token, the end.
+- :mod:`.description`: what the endpoint takes and gives, for programs and for people.
+
+``graphfilter studio`` is a page for a table:
+
+- :mod:`.studio`: the page and its addresses;
+- :mod:`.tables`: tables that were sent, how each column was read, and the graphs they make;
+- :mod:`.fits`: fits of these graphs, one after the other, watched, paused and stopped.
 """

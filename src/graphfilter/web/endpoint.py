@@ -1,21 +1,41 @@
-"""Serving a scorer: on this machine only unless said otherwise, and then with a token."""
+"""The endpoint of a run: on this machine only unless said otherwise, and then with a token."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import math
 import secrets
-from contextlib import ExitStack
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfilter.util.errors import ConfigError
-from graphfilter.web.limits import Limits
-from graphfilter.web.scorer import Scorer
-from graphfilter.web.serve_app import Handlers, make_app
-from graphfilter.web.server import LOOPBACK, Service, WebServer, listen
+from graphfilter.version import __version__
+from graphfilter.web.description import describe_endpoint, describe_model, render_docs
+from graphfilter.web.requests import Limits, Vertex, read_score_request
+from graphfilter.web.scorer import Scorer, Scores
+from graphfilter.web.server import (
+    LOOPBACK,
+    RequestError,
+    Service,
+    as_json,
+    is_local_request,
+    is_right_token,
+    listen,
+    make_app,
+    read_body,
+)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 # A token shorter than this could be guessed.
-_SHORTEST_TOKEN = 16
-_SECONDS_TO_ANSWER = 5.0
+SHORTEST_TOKEN = 16
+# Requests under way when the endpoint ends have so long.
+SECONDS_TO_ANSWER = 5.0
 
 
 class Endpoint(Service):
@@ -38,9 +58,6 @@ class Endpoint(Service):
     token : str or None
     """
 
-    # Requests under way are answered, and what goes on for longer is given up.
-    seconds_to_end = _SECONDS_TO_ANSWER + 1
-
     def __init__(
         self,
         scorer: Scorer,
@@ -50,27 +67,97 @@ class Endpoint(Service):
         token: str | None = None,
         limits: Limits | None = None,
     ) -> None:
-        limits = limits or Limits()
-        limits.check()
-        local = _is_loopback(host)
+        self.scorer, self.limits = scorer, limits or Limits()
+        self.limits.check()
+        local = host == "localhost" or _is_loopback(host)
         self.token = token if token or local else secrets.token_urlsafe(24)
-        with ExitStack() as stack:
-            listener = stack.enter_context(
-                listen(port, host, what="graphfilter serve", extra="serve")
-            )
-            handlers = Handlers(scorer, limits, token=self.token is not None)
-            stack.callback(handlers.close)
-            self._stack = stack.pop_all()
+        listener = listen(port, host, what="graphfilter serve", extra="serve")
+        # New vertices are computed one request after another, beside the thread that serves.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="scoring")
+        self._free = threading.Semaphore(self.limits.waiting)
         bound, number, *_ = listener.getsockname()
         # As clients write it, however it was given: 0:0:0:0:0:0:0:1 is [::1].
-        own, *others = (
+        address, *others = (
             f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
             for name in (bound if ":" in host else host, bound, LOOPBACK, "localhost")
         )
-        self.url = f"http://{own}"
-        hosts = {own, *others} if local else None
-        app = make_app(handlers, self.token, hosts)
-        self._server = WebServer(app, listener, seconds_to_end=_SECONDS_TO_ANSWER)
+        self.url = f"http://{address}"
+        # Where others may ask, the token keeps other pages out.
+        self._hosts = {address, *others} if local else None
+        routes = [
+            ("POST", "/score", self.score),
+            ("GET", "/health", self.health),
+            ("GET", "/model", self.model),
+            ("GET", "/openapi.json", self.openapi),
+            ("GET", "/docs", self.docs),
+        ]
+        addresses = f"Addresses: {', '.join(path for _, path, _ in routes)}."
+        super().__init__(
+            make_app(routes, self.check_access, addresses), listener,
+            on_close=lambda: self._worker.shutdown(cancel_futures=True),
+            seconds_to_answer=SECONDS_TO_ANSWER,
+        )  # fmt: skip
+
+    def check_access(self, request: Request) -> None:
+        """Raise unless the request may be answered."""
+        if self._hosts is not None and not is_local_request(request, self._hosts):
+            raise RequestError(
+                403,
+                "requests must be sent to the printed address, and not by a page of another site.",
+                "Send it to that address, without Origin.",
+            )
+        # Whether it is up is said to whoever asks.
+        if self.token is None or request.url.path == "/health":
+            return
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not is_right_token(sent, self.token):
+            remedy = "Send the header Authorization: Bearer TOKEN."
+            raise RequestError(401, "the token is missing or wrong.", remedy)
+
+    async def score(self, request: Request) -> Response:
+        body = await read_body(request, self.limits.bytes)
+        ids, vertices = read_score_request(body, self.limits)
+        known = self.scorer.score_known(ids)
+        new = await self._score_new(vertices) if vertices else Scores([])
+        return as_json({"vertices": [*known.vertices, *new.vertices], "notes": [*new.notes]})
+
+    async def health(self, request: Request) -> Response:
+        return as_json({"status": "ok", "version": __version__})
+
+    async def model(self, request: Request) -> Response:
+        return as_json(describe_model(self.scorer, self.limits))
+
+    async def openapi(self, request: Request) -> Response:
+        return as_json(describe_endpoint(self.scorer))
+
+    async def docs(self, request: Request) -> Response:
+        from starlette.responses import HTMLResponse
+
+        url, token = str(request.base_url).rstrip("/"), self.token is not None
+        return HTMLResponse(render_docs(self.scorer, self.limits, url, token=token))
+
+    async def _score_new(self, vertices: list[Vertex]) -> Scores:
+        limits = self.limits
+        if not self._free.acquire(blocking=False):
+            raise RequestError(
+                429,
+                f"at most {limits.waiting} requests with new vertices are taken at a time.",
+                "Try again soon, or send several vertices per request.",
+                wait=math.ceil(limits.seconds),
+            )
+        work = self._worker.submit(self.scorer.score_new, vertices)
+        # A computation that has begun goes on when nobody waits for it any more, and counts.
+        work.add_done_callback(lambda _: self._free.release())
+        try:
+            async with asyncio.timeout(limits.seconds):
+                return await asyncio.wrap_future(work)
+        except TimeoutError:
+            raise RequestError(
+                503,
+                f"new vertices must be scored within {limits.seconds:g} seconds; these were not.",
+                "Try again when there are fewer requests, or raise graphfilter serve --seconds.",
+                wait=math.ceil(limits.seconds),
+            ) from None
 
 
 def read_token(path: Path) -> str:
@@ -79,17 +166,15 @@ def read_token(path: Path) -> str:
         token = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: the token cannot be read ({error}).") from None
-    if len(token) < _SHORTEST_TOKEN or not token.isascii() or any(c.isspace() for c in token):
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or any(c.isspace() for c in token):
         raise ConfigError(
-            f"{path}: a token must be one word of {_SHORTEST_TOKEN} characters or more, letters "
+            f"{path}: a token must be one word of {SHORTEST_TOKEN} characters or more, letters "
             "and digits; it is not. Make one with: openssl rand -hex 24"
         )
     return token
 
 
 def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

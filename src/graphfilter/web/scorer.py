@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,16 @@ from graphfilter.models.places import Known
 from graphfilter.runs.answers import answers_of
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.predict import as_fitted, predict_graph
+from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.util.errors import GraphError, GraphFilterError, check_count
-from graphfilter.web.asked import Link, NewVertex, short
-from graphfilter.web.columns import FeatureColumns
-from graphfilter.web.limits import RequestError
+from graphfilter.util.errors import DataFileError, GraphError, GraphFilterError, check_count
+from graphfilter.util.words import listed_names
+from graphfilter.web.requests import LONGEST, Neighbour, Vertex, kind_of, short
+from graphfilter.web.server import RequestError
 
 # Ids that an error names.
 _MOST_NAMED = 5
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,22 @@ class Scorer:
         within: int | None = None,
     ) -> None:
         self.within = None if within is None else check_count("within", within, most=2**63)
-        self.estimator, self.run = estimator, run
+        self.estimator, self.run, self.encoder = estimator, run, encoder
         self.names = [str(name) for name in estimator.target_names_]
         self._outputs = predict_graph(estimator, run, graph)
         # As the model takes it: with features, whatever the graph was read with.
         self.graph = as_fitted(estimator, run, graph)
-        held = self.graph.vertex_names
-        ids = range(self.graph.n_vertices) if held is None else held
+        names = self.graph.vertex_names
+        ids = range(self.graph.n_vertices) if names is None else names
         self._numbers = {str(id): number for number, id in enumerate(ids)}
-        self.columns = FeatureColumns(encoder, self.graph.feature_names, self.graph.n_features)
-        # Found once: hashing all ids takes longer than a small model.
-        ids = estimator.known_
-        self._known = None if ids is None else ids.recognise(self.graph)
+        # Recognised once: hashing all ids takes longer than a small model.
+        self._known = estimator.known_ and estimator.known_.recognise(self.graph)
         self.can_grow = run.vertex_features and not estimator.system_.keeps_graph
+        # What a request says of a new vertex, by name; None where features have none.
+        self.columns = self.graph.feature_names
+        if encoder is not None:
+            kind = [encoder.vertex_kind] if encoder.vertex_kind else []
+            self.columns = tuple(dict.fromkeys([*(c.name for c in encoder.columns), *kind]))
 
     def score_known(self, ids: Sequence[str]) -> Scores:
         """Look up the predictions for vertices of the graph."""
@@ -91,9 +97,9 @@ class Scorer:
                 "Send what is not in the graph under vertices, with features and neighbours.",
             )
         numbers = [self._numbers[id] for id in ids]
-        return Scores(self._described(ids, self._outputs[numbers], new=False))
+        return Scores(self._answers(ids, self._outputs[numbers], new=False))
 
-    def score_new(self, vertices: Sequence[NewVertex]) -> Scores:
+    def score_new(self, vertices: Sequence[Vertex]) -> Scores:
         """Evaluate the model on the graph with these vertices appended."""
         if not self.can_grow:
             raise RequestError(
@@ -102,50 +108,97 @@ class Scorer:
                 "of its graph.",
                 "Fit again on vertices with features.",
             )
-        ids = [vertex.id for vertex in vertices]
-        for id in ids:
-            if id in self._numbers:
-                raise RequestError(
-                    422,
-                    f"new vertices must have ids that the graph does not; it has {short(id)}.",
-                    "Send it under ids, or under another id.",
-                )
-        features, notes = self.columns.encode(vertices)
-        grown, near = self._grown(vertices, features)
-        old = grown.n_vertices - len(vertices)
+        ids = [str(vertex.id) for vertex in vertices]
+        if known_id := next((id for id in ids if id in self._numbers), None):
+            raise RequestError(
+                422,
+                f"new vertices must have ids that the graph does not; it has {short(known_id)}.",
+                "Send it under ids, or under another id.",
+            )
+        features, notes = self._features(vertices)
+        grown, near = self._grow(ids, vertices, features)
+        old = grown.n_vertices - len(ids)
         try:
-            own = np.arange(old, grown.n_vertices)
-            known = self._known_in(near, ids)
-            outputs = predict_graph(self.estimator, self.run, grown, own, known)
+            rows, known = np.arange(old, grown.n_vertices), self._known_in(near, ids)
+            outputs = predict_graph(self.estimator, self.run, grown, rows, known)
         except GraphFilterError as error:
             raise RequestError(422, str(error), "Compare with the features of the fit.") from None
         if near is not None:
             text = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
             notes = (*notes, f"{text}vertices, at most {self.within} edges away: an approximation.")
-        return Scores(self._described(ids, outputs, new=True), notes)
+        return Scores(self._answers(ids, outputs, new=True), notes)
 
-    def _known_in(self, near: NDArray[np.int64] | None, ids: Sequence[str]) -> Known | None:
-        """Return which vertices of a grown graph, or of a part of it, were there in the fit."""
-        known, fitted = self._known, self.estimator.known_
-        if known is None or fitted is None:
-            return None
-        if near is not None:
-            known = Known(known.numbers[near], known.n_fitted, in_larger=known.share_present)
-        return fitted.grown(known, ids)
+    def _features(self, vertices: Sequence[Vertex]) -> tuple[Features, tuple[str, ...]]:
+        """Return the features (m, d) of new vertices, and what there is to say of them."""
+        import pyarrow as pa
 
-    def _grown(
-        self, vertices: Sequence[NewVertex], features: Any
+        rows = [self._cells(v.features, f"vertices[{i}].features") for i, v in enumerate(vertices)]
+        if self.encoder is None:
+            return np.array(rows, dtype=np.float32).reshape(len(rows), self.graph.n_features), ()
+        names = self.columns or ()
+        cells = {name: _column(name, [row[k] for row in rows]) for k, name in enumerate(names)}
+        try:
+            return self.encoder.encode(pa.table(cells), "vertices")
+        except DataFileError as error:
+            remedy = "Spell it as the table of the fit does, or send null."
+            raise RequestError(422, str(error), remedy) from None
+
+    def _cells(self, features: dict[str, Any] | list[Any], where: str) -> list[Any]:
+        """Return what is sent of one vertex in the order of the fit."""
+        names, n = self.columns, self.graph.n_features
+        if isinstance(features, dict):
+            if names is None:
+                _refuse(
+                    f"{where} must be a list of {n:,} numbers; got an object.",
+                    "The features of this graph have no names.",
+                )
+            columns = f"Columns: {listed_names(list(names))}."
+            for name in features.keys() - set(names):
+                near = get_close_matches(name, [w for w in names if len(w) < LONGEST], n=1)
+                _refuse(
+                    f"{where} must hold the columns of the fit; got {short(name)}, which is not "
+                    "one.",
+                    f"Did you mean {short(near[0])}?" if near else columns,
+                )
+            if missing := [name for name in names if name not in features]:
+                _refuse(
+                    f"{where} must hold every column of the fit; {short(missing[0])} is missing.",
+                    f"Send null for a value that is not known. {columns}",
+                )
+            features = [features[name] for name in names]
+        elif self.encoder is not None:
+            remedy = f"Name the columns: {listed_names(list(names or ()))}."
+            _refuse(f"{where} must be an object; got a list.", remedy)
+        elif len(features) != n:
+            _refuse(
+                f"{where} must hold {n:,} numbers; got {len(features):,}.",
+                "Give one number per feature, in the order of the model.",
+            )
+        for i, value in enumerate(features if self.encoder is None else ()):
+            if not _is_number(value):
+                place = i if names is None else names[i]
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                _refuse(
+                    f"{where}[{short(place)}] must be a number that float32 holds; got "
+                    f"{short(value) if number else kind_of(value)}.",
+                    "Fill in missing values as for the fit.",
+                )
+        return features
+
+    def _grow(
+        self, ids: Sequence[str], vertices: Sequence[Vertex], features: Features
     ) -> tuple[Graph, NDArray[np.int64] | None]:
         """Return the graph with new vertices, and which of its own it has; None for all."""
         n = self.graph.n_vertices
-        own = {vertex.id: n + i for i, vertex in enumerate(vertices)}
+        numbers = {id: n + i for i, id in enumerate(ids)}
         pairs: list[tuple[int, int]] = []
         weights: list[float | None] = []
         kinds: list[str] = []
         for i, vertex in enumerate(vertices):
-            for k, link in enumerate(vertex.links):
+            for k, link in enumerate(vertex.neighbours or ()):
                 where = f"vertices[{i}].neighbours[{k}]"
-                other = self._numbers.get(link.id, own.get(link.id))
+                link = link if isinstance(link, Neighbour) else Neighbour(link)
+                other = self._numbers.get(str(link.id), numbers.get(str(link.id)))
                 if other is None or other == n + i:
                     raise RequestError(
                         422,
@@ -153,11 +206,15 @@ class Scorer:
                         f"request; got {short(link.id)}.",
                         "Leave it out, or send that vertex too.",
                     )
-                pairs.append((n + i, other) if link.outgoing else (other, n + i))
+                if link.weight is not None and not (_is_number(link.weight) and link.weight > 0):
+                    _refuse(
+                        f"{where}.weight must be a positive number; got {short(link.weight)}.",
+                        "Leave the weight out, or send another.",
+                    )
+                pairs.append((n + i, other) if link.direction == "out" else (other, n + i))
                 weights.append(link.weight)
                 kinds.append(self._kind(link, where))
         weighted = any(weight is not None for weight in weights)
-        names = None if self.graph.vertex_names is None else list(own)
         ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         graph, near = self.graph, self._near(np.unique(ends[ends < n]))
         if near is not None:
@@ -168,19 +225,19 @@ class Scorer:
                 graph, features, ends,
                 weights=[1.0 if w is None else w for w in weights] if weighted else None,
                 kinds=kinds if self.graph.kinds is not None else None,
-                vertex_names=names,
+                vertex_names=None if self.graph.vertex_names is None else ids,
             )  # fmt: skip
         except GraphError as error:
             raise RequestError(422, str(error), "Leave weights out, or send others.") from None
         return grown, near
 
-    def _near(self, found: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def _near(self, ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the vertices near those that new ones are connected to; None for all."""
         if self.within is None:
             return None
         indptr, indices, n = self.graph.indptr, self.graph.indices, self.graph.n_vertices
         # One at least: a graph has vertices.
-        near = front = found if len(found) else np.zeros(1, dtype=np.int64)
+        near = front = ends if len(ends) else np.zeros(1, dtype=np.int64)
         for _ in range(self.within - 1):
             if not len(front) or 2 * len(near) >= n:
                 break
@@ -189,33 +246,83 @@ class Scorer:
             near = np.union1d(near, front)
         return near.astype(np.int64) if 2 * len(near) < n else None
 
-    def _kind(self, link: Link, where: str) -> str:
-        known = () if self.graph.kinds is None else self.graph.kinds.names
-        if (link.kind or "") in (known or ("",)):
-            return link.kind or ""
-        must = f"one of {', '.join(known)}" if known else "omitted: edges of this graph have none"
-        raise RequestError(
-            422,
-            f"{where}.kind must be {must}; got {short(link.kind)}.",
-            "Send the edge type as kind.",
-        )
+    def _known_in(self, near: NDArray[np.int64] | None, ids: Sequence[str]) -> Known | None:
+        """Return which vertices of a grown graph, or of a part of it, were there in the fit."""
+        known, fitted = self._known, self.estimator.known_
+        if known is None or fitted is None:
+            return None
+        if near is not None:
+            known = Known(known.numbers[near], known.n_fitted, in_larger=known.share_present)
+        return fitted.grown(known, ids)
 
-    def _described(
+    def _kind(self, link: Neighbour, where: str) -> str:
+        names = () if self.graph.kinds is None else self.graph.kinds.names
+        if (link.kind or "") in (names or ("",)):
+            return link.kind or ""
+        must = f"one of {', '.join(names)}" if names else "omitted: edges of this graph have none"
+        _refuse(f"{where}.kind must be {must}; got {short(link.kind)}.", "Send the edge type.")
+
+    def _answers(
         self, ids: Sequence[str], outputs: NDArray[np.float64], *, new: bool
     ) -> list[dict[str, Any]]:
-        task = self.estimator.task_
-        answers = answers_of(task, outputs, self.names, self.run.decision)
-        found: list[dict[str, Any]] = []
+        """Return one JSON object per vertex."""
+        task, names = self.estimator.task_, self.names
+        answers = answers_of(task, outputs, names, self.run.decision)
+        vertices: list[dict[str, Any]] = []
         for id, row, answer in zip(ids, outputs.tolist(), answers.tolist(), strict=True):
-            by_name = dict(zip(self.names, row, strict=True))
-            entry: dict[str, Any] = {"id": id, "new": new}
+            by_name, vertex = dict(zip(names, row, strict=True)), {"id": id, "new": new}
             if task.name == "regression":
-                entry["predicted"] = by_name
-            elif task.one_class:
-                entry["predicted"] = self.names[answer]
-                entry["probabilities"] = by_name
+                vertex["predicted"] = by_name
             else:
-                entry["predicted"] = [n for n, has in zip(self.names, answer, strict=True) if has]
-                entry["probabilities"] = by_name
-            found.append(entry)
-        return found
+                vertex["predicted"] = (
+                    names[answer]
+                    if task.one_class
+                    else [name for name, has in zip(names, answer, strict=True) if has]
+                )
+                vertex["probabilities"] = by_name
+            vertices.append(vertex)
+        return vertices
+
+
+def _column(name: str, cells: list[Any]) -> Any:
+    """Return JSON values as an Arrow column: numbers, truth values, words or lists of numbers."""
+    import pyarrow as pa
+
+    # 1 and 1.5 are both numbers.
+    kinds = {kind_of(cell) for cell in cells if cell is not None}
+    if len(kinds) > 1 or "an object" in kinds:
+        _refuse(
+            f"column {short(name)} must have one type in all vertices; got "
+            f"{' and '.join(sorted(kinds))}.",
+            "Send numbers, strings, true and false or lists of numbers, and null where missing.",
+        )
+    for value in (part for cell in cells for part in (cell if isinstance(cell, list) else [cell])):
+        if isinstance(value, list | dict):
+            _refuse(
+                f"column {short(name)} must hold lists of numbers; got {kind_of(value)} in one.",
+                "Send one list of numbers per vertex.",
+            )
+        if isinstance(value, int | float) and not (isinstance(value, bool) or _is_number(value)):
+            _refuse(
+                f"column {short(name)} must hold numbers that float32 holds; got {short(value)}.",
+                "Send null for a value that is not known.",
+            )
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        _refuse(
+            f"column {short(name)} cannot be read as {' or '.join(sorted(kinds))}.",
+            "Send values like those in the table of the fit.",
+        )
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether this is a finite number that float32 holds, not a truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # No larger than that is finite, too; a whole number may be too large for a float.
+    return abs(value) <= _LARGEST
+
+
+def _refuse(message: str, remedy: str) -> NoReturn:
+    raise RequestError(422, message, remedy)

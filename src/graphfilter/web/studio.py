@@ -1,20 +1,60 @@
-"""Serving the studio: on this machine only, at an address that cannot be guessed."""
+"""The studio: a page for a table, on this machine only, at an address that cannot be guessed.
+
+Every address holds the token; a request without it, under another host name or from another
+origin is refused.
+"""
 
 from __future__ import annotations
 
 import secrets
 import shutil
+import zipfile
 from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
+import msgspec
+
+from graphfilter.operators import OPERATORS
+from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment, plotly_source
+from graphfilter.runs.layout import REPORT_FILE, RUN_FILES
 from graphfilter.runs.plan import Source
+from graphfilter.tables.formats import TABLES
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.files import scratch_folder
-from graphfilter.web.graph_store import GraphStore
-from graphfilter.web.server import LOOPBACK, Service, WebServer, listen
-from graphfilter.web.studio_app import Handlers, make_app
-from graphfilter.web.training_queue import TrainingQueue
+from graphfilter.util.files import atomic_file, scratch_folder
+from graphfilter.web.fits import Queue, Setting
+from graphfilter.web.requests import check_content, read_object
+from graphfilter.web.server import (
+    HEADERS,
+    LOOPBACK,
+    RequestError,
+    Service,
+    as_json,
+    is_local_request,
+    is_right_token,
+    listen,
+    make_app,
+    read_body,
+)
+from graphfilter.web.tables import GraphRequest, Tables
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64
+LARGEST_REQUEST = 64 << 10  # of JSON
+RIGHT_ADDRESS = "Use the address printed where the studio was started."
+SCRIPTS = ("plots.js", "studio.js", "filters.js")
+
+
+class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fit to begin."""
+
+    graph: str = ""
+    setting: Setting = Setting()
 
 
 class Studio(Service):
@@ -37,9 +77,6 @@ class Studio(Service):
         Where uploads and runs are kept while it runs.
     """
 
-    # A running request or epoch has this long to end when the studio stops.
-    seconds_to_end = 1.0
-
     def __init__(
         self,
         source: Source | None = None,
@@ -52,16 +89,128 @@ class Studio(Service):
         with ExitStack() as stack:
             listener = stack.enter_context(listen(port, what="the studio", extra="studio"))
             self.folder = stack.enter_context(scratch_folder("graphfilter-studio-"))
-            graphs = GraphStore(self.folder, upload_limit_mb << 20, source)
-            runs = TrainingQueue(self.folder)
-            stack.callback(runs.close)
-            self._stack = stack.pop_all()
+            self.tables = Tables(self.folder, upload_limit_mb << 20, source)
+            self.fits = Queue(self.folder)
+            stack.callback(self.fits.close)
+            on_close = stack.pop_all().close
         number = listener.getsockname()[1]
-        token = secrets.token_urlsafe(24)
-        self.url = f"http://{LOOPBACK}:{number}/{token}/"
-        hosts = {f"{LOOPBACK}:{number}", f"localhost:{number}"}
-        self._server = WebServer(make_app(Handlers(graphs, runs), token, hosts), listener)
+        self._token = secrets.token_urlsafe(24)
+        self._hosts = {f"{LOOPBACK}:{number}", f"localhost:{number}"}
+        self.url = f"http://{LOOPBACK}:{number}/{self._token}/"
+        routes = [
+            ("GET", "/", self.page),
+            ("GET", "/assets/{name}", self.asset),
+            ("POST", "/api/uploads", self.upload),
+            ("POST", "/api/graphs", self.graph),
+            ("GET", "/api/graphs/{key}/energy", self.energy),
+            ("GET", "/api/runs", self.list_runs),
+            ("POST", "/api/runs", self.add_run),
+            ("POST", "/api/runs/{key}", self.command_run),
+            ("GET", "/runs/{key}/report", self.report),
+            ("GET", "/runs/{key}/download", self.download),
+        ]
+        routes = [(method, "/{token}" + path, handler) for method, path, handler in routes]
+        app = make_app(routes, self.check_access, RIGHT_ADDRESS)
+        super().__init__(app, listener, on_close=on_close)
 
     def abandon(self) -> None:
         """Remove the files now, whatever still runs: the process ends next."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def check_access(self, request: Request) -> None:
+        """Raise unless the request carries the token and comes from this page."""
+        is_right = is_right_token(request.path_params["token"], self._token)
+        if not (is_right and is_local_request(request, self._hosts)):
+            raise RequestError(403, "this address is wrong.", RIGHT_ADDRESS)
+
+    async def page(self, request: Request) -> Response:
+        from starlette.responses import HTMLResponse
+
+        template = make_environment(TEMPLATES).get_template("studio.html.j2")
+        start = {
+            "datasets": self.tables.datasets(),
+            "operators": sorted(OPERATORS),
+            "graph": None if self.tables.start is None else self.tables.start.to_dict(),
+            "setting": msgspec.structs.asdict(Setting()),
+            "endings": ",".join(TABLES),
+        }
+        return HTMLResponse(template.render(start=start))
+
+    async def asset(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        name = request.path_params["name"]
+        if name == "plotly.js":
+            return Response(plotly_source(), media_type="text/javascript")
+        if name == "studio.css":
+            sheets = [SHARED_TEMPLATES / "base.css", TEMPLATES / "studio.css"]
+            return Response("\n".join(s.read_text("utf-8") for s in sheets), media_type="text/css")
+        if name not in SCRIPTS:
+            raise ConfigError(f"there is no {name}.")
+        folder = TEMPLATES if (TEMPLATES / name).exists() else SHARED_TEMPLATES
+        return Response((folder / name).read_text("utf-8"), media_type="text/javascript")
+
+    async def upload(self, request: Request) -> Response:
+        name = unquote(request.headers.get("x-file-name", ""))
+        return as_json(await self.tables.receive(name, request.stream()))
+
+    async def graph(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        content = read_object(await read_body(request, LARGEST_REQUEST), "")
+        graph = check_content(content, GraphRequest, "")
+        return as_json(await run_in_threadpool(self.tables.read, graph))
+
+    async def energy(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        entry = self.tables.get(request.path_params["key"])
+        return as_json(await run_in_threadpool(lambda: entry.energy))
+
+    async def list_runs(self, request: Request) -> Response:
+        return as_json({"runs": self.fits.list()})
+
+    async def add_run(self, request: Request) -> Response:
+        content = read_object(await read_body(request, LARGEST_REQUEST), "")
+        fit = check_content(content, FitRequest, "")
+        fit.setting.classifier()
+        return as_json(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
+
+    async def command_run(self, request: Request) -> Response:
+        content = read_object(await read_body(request, LARGEST_REQUEST), "")
+        self.fits.get(request.path_params["key"]).command(str(content.get("wish")))
+        return as_json({})
+
+    async def report(self, request: Request) -> Response:
+        from starlette.responses import FileResponse
+
+        headers = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
+        return FileResponse(self._kept(request) / REPORT_FILE, headers=headers)
+
+    async def download(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import FileResponse
+
+        folder = self._kept(request)
+        packed = await run_in_threadpool(pack, folder)
+        return FileResponse(packed, filename=f"graphfilter-{folder.name}.zip")
+
+    def _kept(self, request: Request) -> Path:
+        """Return the folder of a run that left one."""
+        fit = self.fits.get(request.path_params["key"])
+        if not fit.kept:
+            raise ConfigError(f"run {fit.key} is {fit.state}: there is nothing to download.")
+        return fit.folder
+
+
+def pack(folder: Path) -> Path:
+    """Zip the files of a run beside its folder."""
+    packed = folder.with_suffix(".zip")
+    if not packed.exists():
+        with atomic_file(packed) as temporary, zipfile.ZipFile(
+            temporary, "w", zipfile.ZIP_DEFLATED
+        ) as archive:  # fmt: skip
+            for name in RUN_FILES:
+                if (folder / name).exists():
+                    archive.write(folder / name, f"{folder.name}/{name}")
+    return packed

@@ -1,39 +1,33 @@
 "use strict";
+// The page for a table: choose it, see how each column was read, fit, watch, open the report.
 const start = JSON.parse(document.getElementById("start").textContent);
 const at = (id) => document.getElementById(id);
 // Okabe and Ito's colours again, in an order that keeps neighbours apart in both themes.
 const RUN_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const ENDED = ["done", "stopped", "failed"];
 const PARTS = { train: "training", val: "validation", test: "test" };
-
-// What a setting is called where runs differ in it.
-const WORDS = {
-  operator: (v) => v, n_layers: (v) => `${v} layer${v === 1 ? "" : "s"}`,
-  filter_init: (v) => `α, β from ${v}`, dropout: (v) => `dropout ${v}`,
-  max_epochs: (v) => `at most ${v} epochs`, seed: (v) => `seed ${v}`,
-  baselines: (v) => (v ? "with plain models" : "alone"),
-};
-// Which columns are chosen from which table.
-const COLUMNS = { edges: ["source", "target"], vertices: ["id", "label"] };
+const EFFORTS = { low: "low effort", full: "usual effort", high: "high effort" };
+// What a column can be: the words of the page for those of the studio.
+const VERTEX_KINDS = { id: "id", label: "label", split: "split: train, val, test", number: "number",
+  category: "category", text: "text", date: "date", boolean: "yes or no", drop: "not used" };
+const EDGE_KINDS = { source: "one end", target: "the other end", weight: "weight",
+  edge_kind: "type of edge", edge_time: "time" };
+const ALONE = ["id", "label", "split", ...Object.keys(EDGE_KINDS)]; // one column each
 
 let graph = start.graph;
+let tables = []; // {key, name, hasEnds}: at most two
+let choices = { columns: {}, edge_columns: {} };
 let runs = [];
-let chosen = null;
-const hidden = new Set();
-const sent = {}; // the keys of uploads that were not read yet
-let attempts = 0; // to get a graph: only the answer to the last one counts
-let shown = null; // beside the choice of a graph, before those attempts
-const energies = new Map();
+let attempts = 0; // to read a graph: only the answer to the last one counts
 
 const colour = (run) => RUN_COLOURS[(Number(run.key) - 1) % RUN_COLOURS.length];
-const differs = (value) => new Set(runs.map(value)).size > 1;
-// A run is named by what tells it from the others: its number, and the settings that differ.
-const title = (run) => {
-  const changed = Object.keys(WORDS).filter((k) => differs((r) => r.setting[k]));
-  const said = changed.map((k) => WORDS[k](run.setting[k]));
-  if (!said.length || differs((r) => r.graph_key)) said.unshift(run.graph);
-  return `${run.key}. ${said.join(", ")}`;
-};
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+async function read(response) {
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.error);
+  return content;
+}
 
 async function ask(path, content) {
   const options = content === undefined ? {}
@@ -41,294 +35,222 @@ async function ask(path, content) {
   return read(await fetch(path, options));
 }
 
-async function read(response) {
-  const found = await response.json();
-  if (!response.ok) throw Object.assign(new Error(found.error), { notes: found.notes ?? [] });
-  return found;
-}
-
 // An error stands beside what caused it until that is changed.
-function complain(error, where) {
+function complain(error, place) {
   const unreachable = error instanceof TypeError;
-  const place = unreachable ? "connection" : where;
-  at(`${place}-problem`).textContent = unreachable
+  at(`${unreachable ? "connection" : place}-problem`).textContent = unreachable
     ? "The studio does not respond; is it still running?" : error.message;
-  at(place)?.setAttribute("aria-invalid", "true");
 }
 
-function mend(...places) {
-  for (const place of places) {
-    at(`${place}-problem`).textContent = "";
-    at(place)?.removeAttribute("aria-invalid");
+const mend = (...places) => places.forEach((place) => { at(`${place}-problem`).textContent = ""; });
+
+function make(tag, text, attributes = {}) {
+  const element = Object.assign(document.createElement(tag), attributes);
+  if (text) element.textContent = text;
+  return element;
+}
+
+// --- 1. Tables --------------------------------------------------------------------------------
+
+const vertexTable = () => tables.find((table) => !table.hasEnds);
+const edgeTable = () => tables.find((table) => table.hasEnds);
+
+async function takeFiles(files) {
+  if (!files.length) return;
+  mend("tables", "fit");
+  at("dataset").value = "";
+  const mine = ++attempts;
+  showGraph(null, "Sending …");
+  try {
+    const sent = [];
+    for (const file of files) {
+      const { key, has_ends: hasEnds } = await read(await fetch("api/uploads", { method: "POST",
+        body: file, headers: { "X-File-Name": encodeURIComponent(file.name) } }));
+      sent.push({ key, name: file.name, hasEnds });
+    }
+    if (mine !== attempts) return;
+    // A second table, dropped alone, joins the first.
+    const both = sent.length === 1 && tables.length === 1 && sent[0].hasEnds !== tables[0].hasEnds;
+    tables = both ? [...tables, ...sent] : sent;
+    if (tables.length > 2) throw new Error("Give one table, or two: vertices and edges.");
+    if (tables.length === 2 && tables[0].hasEnds === tables[1].hasEnds) {
+      // Neither is named like edges, or both: the smaller number of columns is not known here.
+      const edges = tables.findIndex((table) => /edge|link|kante/i.test(table.name));
+      tables.forEach((table, i) => { table.hasEnds = i === (edges < 0 ? 1 : edges); });
+    }
+    if (tables.length === 1) tables[0].hasEnds = false;
+    choices = { columns: {}, edge_columns: {} };
+    await readTables();
+  } catch (error) {
+    if (mine === attempts) showGraph(null, "No table yet.");
+    complain(error, "tables");
   }
 }
 
-function faint(note) {
-  const line = document.createElement("span");
-  line.className = "faint";
-  line.textContent = note;
-  return line;
+async function readTables() {
+  const request = { ...choices, vertices: vertexTable().key };
+  if (edgeTable()) request.edges = edgeTable().key;
+  await readGraph(request, "Reading …");
 }
 
-function takeGraph(found) {
-  attempts += 1;
-  shown = null;
-  graph = found;
-  mend("dataset", "upload", "train", ...Object.entries(COLUMNS).flat(2));
-  at("graph").replaceChildren(`${found.name}: ${found.size}.`, ...found.notes.map(faint));
-  at("train").disabled = false;
-  drawAll();
-}
-
-async function busy(words, work, placeOf) {
+async function readGraph(request, words) {
   const mine = ++attempts;
-  shown ??= [...at("graph").childNodes];
-  at("graph").textContent = words;
-  at("train").disabled = true;
+  mend("tables", "fit");
+  showGraph(null, words);
   try {
-    const found = await work();
-    if (mine === attempts) takeGraph(found);
+    const answer = await ask("api/graphs", request);
+    if (mine !== attempts) return;
+    showGraph(answer.key ? answer : null, "These tables cannot be fitted yet.", answer.notes);
+    showColumns(answer);
+    if (answer.problem) complain(new Error(answer.problem), "tables");
   } catch (error) {
     if (mine !== attempts) return;
-    // What was found and guessed before the error is often its cause.
-    const found = (error.notes ?? []).map(faint);
-    at("graph").replaceChildren(...(graph ? shown : ["No graph yet."]), ...found);
-    at("train").disabled = !graph;
-    shown = null;
-    complain(error, error.place ?? placeOf(error.message));
+    showGraph(null, "No table yet.");
+    complain(error, "tables");
   }
 }
 
-async function send(id) {
-  const file = at(id).files[0];
-  if (!file) throw Object.assign(new Error(`Choose the file of the ${id} first.`), { place: id });
-  const response = await fetch("api/uploads", { method: "POST", body: file,
-    headers: { "X-File-Name": encodeURIComponent(file.name) } });
-  const { key } = await read(response);
-  // Another file may have been chosen meanwhile.
-  if (at(id).files[0] === file) sent[id] = key;
-  return key;
+function showGraph(found, words, notes = []) {
+  graph = found;
+  at("graph").textContent = found ? `${found.name}: ${found.size}.` : words;
+  at("chosen").hidden = !tables.length;
+  at("names").textContent = tables.length && vertexTable()
+    ? `Vertices: ${vertexTable().name}${edgeTable() ? `. Edges: ${edgeTable().name}` : ""}.` : "";
+  at("swap").hidden = tables.length < 2;
+  at("notes").hidden = !notes.length;
+  at("notes").querySelector("ul").replaceChildren(...notes.map((note) => make("li", note)));
+  at("start-fit").disabled = at("train").disabled = !found;
 }
 
-// Send a table as soon as it is chosen, and offer its columns.
-async function chooseTable(id) {
-  mend("upload", id, ...COLUMNS[id]);
-  delete sent[id];
-  COLUMNS[id].forEach((role) => offer(role, []));
-  const file = at(id).files[0];
-  if (!file) return;
+// --- 2. Columns -------------------------------------------------------------------------------
+
+function showColumns({ columns = [], edge_columns: ends = [] }) {
+  at("columns").hidden = !columns.length;
+  fillTable("vertices", columns, VERTEX_KINDS, choices.columns, vertexTable());
+  fillTable("edges", ends, EDGE_KINDS, choices.edge_columns, edgeTable());
+}
+
+function fillTable(id, columns, kinds, chosen, table) {
+  at(id).hidden = !columns.length;
+  at(id).closest(".scroll").hidden = !columns.length;
+  at(id).caption.textContent = table ? table.name : "";
+  at(id).tBodies[0].replaceChildren(...columns.map((column) => {
+    const select = make("select", "", { className: chosen[column.name] ? "changed" : "" });
+    select.setAttribute("aria-label", `Read ${column.name} as`);
+    select.append(...Object.entries(kinds).map(([kind, words]) => new Option(words, kind)));
+    if (!(column.kind in kinds)) select.prepend(new Option(column.kind || "not used", column.kind));
+    if (chosen[column.name]) select.prepend(new Option("as detected", "detected"));
+    select.value = column.kind;
+    select.addEventListener("change", () => choose(chosen, column.name, select.value));
+    const cell = make("td");
+    cell.append(select);
+    const missing = column.missing ? `${column.missing} of ${column.rows}` : "";
+    const row = make("tr");
+    row.append(make("th", column.name || "(no name)", { scope: "row" }), cell,
+      make("td", column.example), make("td", missing, { className: "number" }));
+    return row;
+  }));
+}
+
+function choose(chosen, name, kind) {
+  for (const other of Object.keys(chosen)) {
+    if (ALONE.includes(kind) && chosen[other] === kind) delete chosen[other];
+  }
+  if (kind === "detected") delete chosen[name];
+  else chosen[name] = kind;
+  readTables();
+}
+
+// --- 3. Fits ----------------------------------------------------------------------------------
+
+async function startFit(setting, place) {
+  mend(place);
   try {
-    const { columns } = await ask(`api/uploads/${await send(id)}`);
-    if (at(id).files[0] === file) COLUMNS[id].forEach((role) => offer(role, columns));
-  } catch (error) {
-    if (at(id).files[0] === file) complain(error, id);
-  }
-}
-
-function offer(role, columns) {
-  const options = columns.map((name) => new Option(name, name));
-  at(role).replaceChildren(new Option("guessed", ""), ...options);
-  at(role).disabled = !columns.length;
-}
-
-function chooseDataset() {
-  const name = at("dataset").value;
-  if (name === "@start") takeGraph(start.graph);
-  else if (name) {
-    busy(`Loading ${name} …`, () => ask("api/graphs", { dataset: name }), () => "dataset");
-  }
-}
-
-// The table that an error names, or else the column that it is about.
-function tablePlace(message) {
-  const named = Object.keys(COLUMNS).filter((id) => message.startsWith(at(id).files[0]?.name));
-  if (named.length === 1) {
-    return COLUMNS[named[0]].find((role) => message.includes(`\`${role}\``)) ?? named[0];
-  }
-  return /\b(label|class)/.test(message) ? "label" : "upload";
-}
-
-function upload() {
-  mend("upload", ...Object.entries(COLUMNS).flat(2));
-  busy("Reading the tables …", async () => {
-    const asked = {};
-    for (const id of Object.keys(COLUMNS)) {
-      try {
-        asked[id] = sent[id] ?? await send(id);
-      } catch (error) {
-        error.place = id;
-        throw error;
-      }
-    }
-    Object.values(COLUMNS).flat().forEach((role) => { asked[role] = at(role).value; });
-    Object.keys(COLUMNS).forEach((id) => delete sent[id]); // the studio reads each once
-    return ask("api/graphs", asked);
-  }, tablePlace);
-}
-
-async function train(event) {
-  event.preventDefault();
-  const number = (id) => (at(id).value === "" ? "" : at(id).valueAsNumber);
-  const init = at("filter_init").value.trim();
-  const setting = {
-    operator: at("operator").value, n_layers: number("n_layers"), dropout: number("dropout"),
-    filter_init: init !== "" && Number.isFinite(Number(init)) ? Number(init) : init,
-    max_epochs: number("max_epochs"), seed: number("seed"), baselines: at("baselines").checked,
-  };
-  const fields = Object.keys(setting).filter((id) => at(`${id}-problem`));
-  mend("train", ...fields);
-  try {
-    chosen = (await ask("api/runs", { graph: graph.key, setting })).key;
+    await ask("api/runs", { graph: graph.key, setting });
     await refresh();
   } catch (error) {
-    const field = fields.find((id) => error.message.startsWith(id.replace("filter_", "")));
-    complain(error, fields.find((id) => error.message.startsWith(id)) ?? field ?? "train");
+    complain(error, place);
   }
 }
 
-function button(words, act, disabled = false) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = words;
-  made.disabled = disabled;
+// Which member of how many, how far it is, and how good all of them are together so far.
+function describe(run) {
+  const p = run.progress;
+  if (run.state === "failed") return `Failed: ${run.problem}`;
+  if (run.kept) return run.headline;
+  if (run.state === "stopped") return "Stopped before anything was learned.";
+  if (run.state === "waiting") return "Waiting for the fit before it.";
+  if (run.state === "comparing") return "The models have learned. Training plain models to compare with …";
+  if (!p.max_epochs) return "Preparing the graph …";
+  const [, member, number, many] = p.stage.match(/^(.*) \((\d+) of (\d+)\)$/) ?? [];
+  const words = [member ? `Model ${number} of ${many}: ${member}` : p.stage || "The filter"];
+  if (p.max_epochs > 1) words.push(`epoch ${p.epoch} of at most ${p.max_epochs}`);
+  const ofAll = p.pool_score !== null && p.pool_score !== undefined;
+  if (ofAll) words.push(`all models so far are right for ${percent(p.pool_score)} of the validation vertices`);
+  else if (p.score !== null) words.push(`right for ${percent(p.score)} of the validation vertices`);
+  return `${run.state === "paused" ? "Paused. " : ""}${words.join(", ")}.`;
+}
+
+const title = (run) => `${run.key}. ${run.graph}: ${run.setting.model === "filter"
+  ? `one filter, ${run.setting.operator}, ${run.setting.n_layers} layers` : EFFORTS[run.setting.effort]}`;
+
+function button(words, act) {
+  const made = make("button", words, { type: "button" });
   made.addEventListener("click", act);
   return made;
 }
 
-function link(words, address) {
-  const made = document.createElement("a");
-  made.textContent = words;
-  made.href = address;
-  return made;
-}
-
-const wish = (run, word) => () => ask(`api/runs/${run.key}`, { wish: word })
+const command = (run, wish) => () => ask(`api/runs/${run.key}`, { wish })
   .then(refresh, (error) => complain(error, `run-${run.key}`));
 
-function describe(run) {
-  const shown = (v) => `${(100 * v).toFixed(1)} %`;
-  const known = (v) => v !== undefined && v !== null;
-  if (run.state === "failed") return `failed: ${run.problem}`;
-  if (run.kept) {
-    const scores = Object.entries(run.scores).map(([p, v]) => `${PARTS[p]} ${shown(v)}`);
-    return `${run.state} after ${run.epoch} epochs; weights of the best epoch: ${scores.join(", ")}`;
-  }
-  const said = run.state === "comparing" ? "training the plain models" : run.state;
-  const now = { training: run.train_accuracy.at(-1), validation: run.val_accuracy.at(-1) };
-  const scores = Object.entries(now).filter(([, v]) => known(v)).map(([p, v]) => `${p} ${shown(v)}`);
-  return scores.length ? `${said}, epoch ${run.epoch}: ${scores.join(", ")}` : said;
-}
-
 function makeCard(run) {
-  const card = document.createElement("li");
-  card.id = `run-${run.key}`;
+  const card = make("li", "", { id: `run-${run.key}` });
   card.style.setProperty("--run", colour(run));
-  const show = document.createElement("input");
-  show.type = "checkbox";
-  show.checked = true;
-  show.setAttribute("aria-label", `show run ${run.key}`);
-  show.addEventListener("change", () => {
-    if (show.checked) hidden.delete(run.key); else hidden.add(run.key);
-    drawAll();
-  });
-  const name = button("", () => { chosen = run.key; drawAll(); });
-  name.className = "name";
-  name.title = "show its α and β";
-  const said = document.createElement("span");
-  said.className = "grow said";
-  const tools = document.createElement("span");
-  tools.className = "tools row";
-  const row = document.createElement("div");
-  row.className = "row";
-  row.append(show, name, said, tools);
-  const problem = document.createElement("p");
-  problem.id = `${card.id}-problem`;
-  problem.className = "problem";
+  const problem = make("p", "", { id: `${card.id}-problem`, className: "problem" });
   problem.setAttribute("role", "alert");
-  card.append(row, problem, document.createElement("progress"));
+  card.append(make("strong", title(run), { className: "name" }), make("p", "", { className: "said" }),
+    make("p", "", { className: "scores faint" }), make("progress"),
+    make("div", "", { className: "tools" }), problem);
   return card;
 }
 
 function updateCard(run) {
   const card = at(`run-${run.key}`) ?? at("runs").appendChild(makeCard(run));
-  card.querySelector(".name").textContent = title(run);
   card.querySelector(".said").textContent = describe(run);
+  const scores = Object.entries(run.scores).map(([part, score]) => `${PARTS[part]} ${percent(score)}`);
+  card.querySelector(".scores").textContent = scores.length ? `Accuracy: ${scores.join(", ")}.` : "";
   const bar = card.querySelector("progress");
-  bar.max = run.max_epochs;
-  bar.value = run.epoch;
+  const [, number, many] = (run.progress.stage ?? "").match(/\((\d+) of (\d+)\)$/) ?? [];
+  const share = run.progress.max_epochs ? run.progress.epoch / run.progress.max_epochs : 0;
+  bar.max = 1;
+  bar.value = many ? number / many : share;
   bar.hidden = ENDED.includes(run.state);
-  bar.setAttribute("aria-label", `epochs of run ${run.key}`);
+  bar.setAttribute("aria-label", `progress of fit ${run.key}`);
   if (card.dataset.state === run.state) return;
   card.dataset.state = run.state;
   mend(card.id);
   const tools = card.querySelector(".tools");
   if (run.kept) {
-    tools.replaceChildren(link("Report", `runs/${run.key}/report`),
-      link("Download", `runs/${run.key}/download`));
-    tools.firstChild.target = "_blank";
+    const report = make("a", "Open the report", { href: `runs/${run.key}/report`, target: "_blank" });
+    tools.replaceChildren(report, make("a", "Download", { href: `runs/${run.key}/download` }));
   } else if (ENDED.includes(run.state)) {
     tools.replaceChildren();
   } else {
     const paused = run.state === "paused";
-    tools.replaceChildren(button(paused ? "Resume" : "Pause", wish(run, paused ? "resume" : "pause")),
-      button("Stop", wish(run, "stop")));
+    tools.replaceChildren(button(paused ? "Resume" : "Pause", command(run, paused ? "resume" : "pause")),
+      button("Stop", command(run, "stop")));
   }
 }
 
-function drawAll() {
-  const c = colours();
-  const shown = runs.filter((run) => !hidden.has(run.key));
-  const largest = (y) => Math.max(...y.map(Math.abs)) || 1;
-  const scaled = (y) => (at("scaled").checked ? y.map((v) => v / largest(y)) : y);
-  const run = runs.find((r) => r.key === chosen) ?? runs.at(-1);
-  const energy = energyOf(run?.graph_key ?? graph?.key);
-  // The energy has the axis below, which is not shown; the curves lie over it.
-  const behind = energy && energy.y.length ? [{ type: "bar", x: energy.x, y: energy.y, width: energy.x[1] - energy.x[0],
-    name: "energy of the labels", hoverinfo: "skip", marker: { color: c.orange, opacity: 0.28 } }] : [];
-  at("energy-of").textContent = run && differs((r) => r.graph_key) ? ` of ${run.graph} (run ${run.key})` : "";
-  const responses = shown.flatMap((run) => [
-    run.start && { x: run.x, y: scaled(run.start), yaxis: "y2", mode: "lines", hoverinfo: "skip", showlegend: false,
-      line: { color: c.faint, dash: "dash", width: 1 } },
-    run.response && { x: run.x, y: scaled(run.response), yaxis: "y2", mode: "lines", name: asText(title(run), 60),
-      line: { color: colour(run), width: run.key === chosen ? 4 : 2 },
-      hovertemplate: "frequency %{x:.2f}<br>response %{y:.3f}<extra></extra>" },
-  ]).filter(Boolean);
-  draw("response-plot", [...behind, ...responses], { showlegend: true, bargap: 0,
-    xaxis: { title: { text: frequencyAxis() }, range: [-0.02, 2.02] },
-    yaxis: { visible: false, rangemode: "tozero" },
-    yaxis2: { ...layout().yaxis, overlaying: "y", side: "left", tickmode: "auto", title: { text: "response f", standoff: 8 } } });
-  const accuracy = (run, part, dash) => ({ x: run.epochs, y: run[`${part}_accuracy`], mode: "lines",
-    name: asText(title(run), 60), line: { color: colour(run), dash, width: run.key === chosen ? 3 : 1.5 },
-    hovertemplate: `epoch %{x}: ${PARTS[part]} %{y:.1%}` });
-  draw("accuracy-plot", shown.flatMap((run) => [accuracy(run, "train", "dot"), accuracy(run, "val", "solid")]),
-  { showlegend: false, xaxis: { title: { text: "epoch" } }, yaxis: { tickformat: ".0%", range: [0, 1.02] } });
-  at("chosen").textContent = run ? `run ${run.key}` : "the last run";
-  const layers = (run?.alpha ?? []).map((_, i) => i + 1);
-  const bars = (y, name, color) => ({ type: "bar", x: layers, y, name, marker: { color },
-    hovertemplate: `layer %{x}: ${name} = %{y:.3f}<extra></extra>` });
-  draw("scalar-plot", [bars(run?.alpha ?? [], "α", c.blue), bars(run?.beta ?? [], "β", c.orange)],
-    { xaxis: { title: { text: "layer" } }, legend: { x: 1, xanchor: "right", y: 1.1, orientation: "h" } });
-}
-
-// Made by the studio once per graph; drawn when it is there.
-function energyOf(key) {
-  if (key && !energies.has(key)) {
-    energies.set(key, null);
-    ask(`api/graphs/${key}/energy`).then((found) => { energies.set(key, found); drawAll(); },
-      () => {}); // a graph that the studio has forgotten is drawn without
-  }
-  return energies.get(key);
-}
-
-let drawn = "";
+let shownText = "";
 async function refresh() {
-  const found = await (await fetch("api/runs")).text();
-  if (found === drawn) return;
-  drawn = found;
-  runs = JSON.parse(found).runs;
+  const text = await (await fetch("api/runs")).text();
+  if (text === shownText) return;
+  shownText = text;
+  runs = JSON.parse(text).runs;
   at("none").hidden = runs.length > 0;
   runs.forEach(updateCard);
-  drawAll();
+  drawFilters();
 }
 
 async function watch() {
@@ -342,20 +264,26 @@ async function watch() {
   setTimeout(watch, active ? 300 : 1500);
 }
 
-at("form").addEventListener("submit", train);
-for (const kind of ["input", "change"]) {
-  at("form").addEventListener(kind, ({ target }) => {
-    mend("train");
-    if (at(`${target.id}-problem`)) mend(target.id);
-    // What was wrong with a table may have been the choice of its columns.
-    mend(...Object.keys(COLUMNS).filter((id) => COLUMNS[id].includes(target.id)));
+at("files").addEventListener("change", () => takeFiles([...at("files").files]));
+for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
+  at("drop").addEventListener(kind, (event) => {
+    event.preventDefault();
+    at("drop").classList.toggle("over", kind === "dragenter" || kind === "dragover");
+    if (kind === "drop") takeFiles([...event.dataTransfer.files]);
   });
 }
-Object.keys(COLUMNS).forEach((id) => at(id).addEventListener("change", () => chooseTable(id)));
-at("dataset").addEventListener("change", chooseDataset);
-at("upload").addEventListener("click", upload);
-at("scaled").addEventListener("change", drawAll);
-addEventListener("resize", drawAll);
-theme.start(drawAll);
-if (graph) takeGraph(graph);
-watch();
+at("swap").addEventListener("click", () => {
+  tables.forEach((table) => { table.hasEnds = !table.hasEnds; });
+  choices = { columns: {}, edge_columns: {} };
+  readTables();
+});
+at("dataset").addEventListener("change", () => {
+  const name = at("dataset").value;
+  if (!name) return;
+  tables = [];
+  readGraph({ dataset: name }, `Loading ${name} …`);
+});
+at("fit").addEventListener("submit", (event) => {
+  event.preventDefault();
+  startFit({ effort: at("effort").value, baselines: at("baselines").checked }, "fit");
+});

@@ -1,0 +1,243 @@
+"""The fits of a studio: one trained at a time, each watched, paused or stopped."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Meta
+
+from graphfilter.estimators.graph import GraphClassifier
+from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.report.filter import FREQUENCIES, stacked_response
+from graphfilter.report.html import plain, spread_out
+from graphfilter.report.page import draw_run
+from graphfilter.runs.folder import fit_folder
+from graphfilter.runs.plan import plan_fit
+from graphfilter.training import Callback, Progress
+from graphfilter.util.errors import ConfigError, GraphFilterError, check_number
+from graphfilter.web.tables import Entry
+
+MOST_POINTS = 150
+SECONDS_BETWEEN_CURVES = 0.1
+# Each keeps its curves in memory and its folder on disk.
+MOST_FITS = 200
+WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
+DONE, STOPPED, FAILED = "done", "stopped", "failed"
+ENDED = (DONE, STOPPED, FAILED)
+
+
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be chosen for a fit: the committee, or the paper's filter alone to watch it learn.
+
+    The limits hold whatever a page sends.
+    """
+
+    model: Literal["committee", "filter"] = "committee"
+    effort: Literal["low", "full", "high"] = "full"
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
+    baselines: bool = True
+    operator: str = "augmented_adjacency"
+    n_layers: Annotated[int, Meta(ge=1, le=64)] = 16
+    filter_init: float | str = 0.5
+    dropout: float = 0.7
+    max_epochs: Annotated[int, Meta(ge=1, le=10_000)] = 1500
+
+    def classifier(self) -> GraphClassifier | SGFClassifier:
+        """Return the classifier to be fitted, its parameters checked."""
+        if self.model == "committee":
+            return GraphClassifier(effort=self.effort, random_state=self.seed)
+        check_number("dropout", self.dropout)
+        if not isinstance(self.filter_init, str):
+            check_number("filter_init", self.filter_init)
+        classifier = SGFClassifier(
+            operator=self.operator, n_layers=self.n_layers, filter_init=self.filter_init,
+            dropout=self.dropout, max_epochs=self.max_epochs, random_state=self.seed,
+        )  # fmt: skip
+        classifier.check_parameters()
+        return classifier
+
+
+class _Closed(Exception):  # noqa: N818 - the end of the studio, not an error
+    """Raised at the end of an epoch when the studio closes and the fit is no longer needed."""
+
+
+@dataclass(eq=False)
+class StudioFit:
+    """One fit: how far it is, and what the page draws of it.
+
+    One that was stopped is kept with the best weights it had, like one that is done.
+    """
+
+    key: str
+    entry: Entry
+    setting: Setting
+    folder: Path
+    state: str = WAITING
+    problem: str = ""
+    headline: str = ""
+    progress: Progress | None = None
+    kept: bool = False
+    # Of a filter: (epoch, loss, training and validation score), and its curves.
+    points: list[tuple[int, float, float, float]] = field(default_factory=list)
+    curves: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+    running: threading.Event = field(default_factory=threading.Event)
+    stopping: bool = False
+    closing: bool = False
+
+    def __post_init__(self) -> None:
+        self.running.set()
+        start = self.setting.filter_init
+        if self.setting.model == "filter" and not isinstance(start, str):
+            flat = np.full(self.setting.n_layers, float(start))
+            self.curves["start"] = plain(stacked_response(flat, flat, self.setting.operator))
+
+    def train(self) -> None:
+        """Fit into the folder, watched every epoch; ends in one of the ended states."""
+        if self.stopping:
+            self.state = STOPPED
+            return
+        self.state = TRAINING
+        # A bug of ours must not leave the page waiting forever.
+        end, self.problem = FAILED, "an internal error; please report it."
+        try:
+            self._fit()
+            self.kept, self.problem, end = True, "", STOPPED if self.stopping else DONE
+        except _Closed:
+            end, self.problem = STOPPED, ""
+        except (MemoryError, torch.cuda.OutOfMemoryError):
+            self.problem = "not enough memory for this graph."
+        except (GraphFilterError, OSError) as error:
+            self.problem = str(error).replace("`", "")
+        finally:
+            self.state = end
+
+    def _fit(self) -> None:
+        classifier = self.setting.classifier()
+        summary = fit_folder(
+            plan_fit(self.entry.source, self.setting.seed), classifier, self.folder,
+            baselines=self.setting.baselines, callback=Callback(self._watch), command_out="run",
+            draw=draw_run,
+        )  # fmt: skip
+        self.headline = f"{summary.conclusion.headline} {summary.conclusion.reason}".strip()
+        if isinstance(classifier, SGFClassifier):
+            learned = dict(classifier.filter_.named_parameters())
+            self._draw({name: p.detach().cpu().numpy() for name, p in learned.items()})
+        self.scores = {part: scores["accuracy"] for part, scores in summary.fit.scores.items()}
+
+    def _watch(self, progress: Progress) -> bool:
+        """Take what there is to show of an epoch; wait while paused; return whether to stop."""
+        self.progress = progress
+        if progress.compared:
+            self.state = COMPARING
+        elif self.setting.model == "filter":
+            p = progress
+            self.points.append((p.epoch, p.loss, p.train_score, p.val_score))
+            if time.monotonic() - self.curves.get("time", -math.inf) > SECONDS_BETWEEN_CURVES:
+                self._draw(progress.scalars())
+        if not self.running.is_set() and not self.stopping:
+            before, self.state = self.state, PAUSED
+            self.running.wait()
+            self.state = before
+        if self.closing:
+            raise _Closed
+        return self.stopping
+
+    def _draw(self, scalars: Mapping[str, Any]) -> None:
+        alpha, beta = scalars["alpha"], scalars["beta"]
+        self.curves |= {
+            "time": time.monotonic(),
+            "response": plain(stacked_response(alpha, beta, self.setting.operator)),
+            "alpha": plain(alpha, 3),
+            "beta": plain(beta, 3),
+        }
+
+    def command(self, wish: str) -> None:
+        """Pause, resume or stop."""
+        if wish == "pause":
+            self.running.clear()
+        elif wish == "resume":
+            self.running.set()
+        elif wish == "stop":
+            self.stopping = True
+            self.running.set()
+            if self.state == WAITING:
+                self.state = STOPPED
+        else:
+            raise ConfigError(f"a fit can pause, resume or stop; got {wish!r}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page draws."""
+        points, progress = list(self.points), self.progress
+        shown = [points[i] for i in spread_out(len(points), MOST_POINTS)] if points else []
+        now = {} if progress is None else {
+            "stage": progress.stage, "epoch": progress.epoch, "max_epochs": progress.max_epochs,
+            "score": plain(progress.val_score), "pool_score": plain(progress.pool_score),
+            "score_name": progress.score_name, "seconds_left": plain(progress.seconds_left),
+        }  # fmt: skip
+        return {
+            "key": self.key,
+            "graph": self.entry.source.graph.name,
+            "graph_key": self.entry.key,
+            "setting": msgspec.structs.asdict(self.setting),
+            "state": self.state,
+            "problem": self.problem,
+            "headline": self.headline,
+            "progress": now,
+            "epochs": [p[0] for p in shown],
+            "train_accuracy": plain([p[2] for p in shown]),
+            "val_accuracy": plain([p[3] for p in shown]),
+            "scores": self.scores,
+            "kept": self.kept,
+            "x": plain(FREQUENCIES),
+            **{"start": None, "response": None, "alpha": None, "beta": None, **self.curves},
+        }
+
+
+class Queue:
+    """Trains fits one after the other on a thread of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._fits: dict[str, StudioFit] = {}
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
+
+    def add(self, entry: Entry, setting: Setting) -> StudioFit:
+        """Queue a fit; a studio keeps a limited number of them."""
+        if len(self._fits) >= MOST_FITS:
+            raise ConfigError(
+                f"a studio keeps at most {MOST_FITS} fits. Download those you want, end it with "
+                "Ctrl-C and start it again."
+            )
+        key = str(len(self._fits) + 1)
+        fit = StudioFit(key, entry, setting, self._folder / f"run-{key}")
+        self._fits[key] = fit
+        self._thread.submit(fit.train)
+        return fit
+
+    def get(self, key: str) -> StudioFit:
+        """Return the fit of this key."""
+        if key not in self._fits:
+            raise ConfigError(f"there is no run {key}.")
+        return self._fits[key]
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return what the page draws of all fits, oldest first."""
+        return [fit.to_dict() for fit in [*self._fits.values()]]
+
+    def close(self) -> None:
+        """Give up every fit, and end the thread."""
+        for fit in self._fits.values():
+            fit.closing = True
+            fit.command("stop")
+        self._thread.shutdown()
