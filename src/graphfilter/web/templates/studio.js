@@ -50,7 +50,7 @@ function make(tag, text, attributes = {}) {
   return element;
 }
 
-// --- 1. Tables --------------------------------------------------------------------------------
+// --- Tables --------------------------------------------------------------------------------
 
 const vertexTable = () => tables.find((table) => !table.hasEnds);
 const edgeTable = () => tables.find((table) => table.hasEnds);
@@ -122,7 +122,7 @@ function showGraph(found, words, notes = []) {
   at("start-fit").disabled = at("train").disabled = !found;
 }
 
-// --- 2. Columns -------------------------------------------------------------------------------
+// --- Columns -------------------------------------------------------------------------------
 
 function showColumns({ columns = [], edge_columns: ends = [] }) {
   at("columns").hidden = !columns.length;
@@ -161,7 +161,7 @@ function choose(chosen, name, kind) {
   readTables();
 }
 
-// --- 3. Fits ----------------------------------------------------------------------------------
+// --- Fits ----------------------------------------------------------------------------------
 
 async function startFit(setting, place) {
   mend(place);
