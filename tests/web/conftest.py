@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -61,7 +62,7 @@ def scorer(run: Path, tables: Path):
 @pytest.fixture(scope="session")
 def ask(scorer) -> Iterator[WebClient]:
     from graphfilter.web.endpoint import Endpoint
-    from graphfilter.web.limits import Limits
+    from graphfilter.web.requests import Limits
 
     with Endpoint(scorer, limits=Limits(vertices=20, bytes=1 << 16)) as endpoint:
         yield WebClient(endpoint.url)
@@ -86,7 +87,19 @@ class Client(WebClient):
     def dataset(self, name: str = "karate") -> str:
         return self("POST", "api/graphs", {"dataset": name}).json["key"]
 
+    def upload(self, name: str, body: Any) -> Any:
+        return self("POST", "api/uploads", body=body, headers={"X-File-Name": quote(name)})
+
+    def read(self, vertices: Any, edges: Any = None, **choices: Any) -> Any:
+        """Send tables and read them, with what is chosen for their columns."""
+        request = {**choices, "vertices": self.upload("v.csv", vertices).json["key"]}
+        if edges is not None:
+            request["edges"] = self.upload("e.csv", edges).json["key"]
+        return self("POST", "api/graphs", request)
+
     def train(self, graph: str, **setting: Any) -> str:
+        """Begin to train a filter, or what the setting says."""
+        setting = {"model": "filter", **setting}
         reply = self("POST", "api/runs", {"graph": graph, "setting": setting})
         assert reply.status == 200, reply.body
         return reply.json["key"]

@@ -10,9 +10,8 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.limits import Limits
-from graphfilter.web.openapi import describe_endpoint, example_new
-from graphfilter.web.page import render_docs
+from graphfilter.web.description import describe_endpoint, example_new, render_docs
+from graphfilter.web.requests import Limits
 from graphfilter.web.scorer import Scorer
 
 
@@ -84,6 +83,6 @@ def test_features_without_names_are_described_as_a_list() -> None:
     clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0)
     clf.fit(graph=graph.replace(feature_names=None))
     scorer = Scorer(clf, RunDescription(), None, graph.replace(feature_names=None))
-    vertex = describe_endpoint(scorer, Limits())["components"]["schemas"]["Vertex"]
+    vertex = describe_endpoint(scorer)["components"]["schemas"]["Vertex"]
     assert vertex["properties"]["features"]["minItems"] == 2
     assert example_new(scorer)["vertices"][0]["features"] == [0.0, 0.0]

@@ -46,8 +46,8 @@ def test_signal_ends_the_studio_and_leaves_no_files(
     with started(tmp_path) as (command, url):
         client = connect(url)
         key = client.train(client.dataset("karate"), max_epochs=10_000, baselines=False)
-        client.wait_for(key, lambda run: run["epoch"] > 1)
-        client("POST", "api/uploads", body=b"a", headers={"X-File-Name": "e.csv"})
+        client.wait_for(key, lambda run: run["progress"].get("epoch", 0) > 1)
+        client.upload("e.csv", b"a")
         command.send(number)
         assert command.wait()
         assert command.code == code
@@ -61,10 +61,8 @@ def test_signal_while_a_table_is_read_is_no_traceback(tmp_path: Path, connect: C
     edges = "u,v\n" + "".join(f"v{i},v{(i + 1) % n}\n" for i in range(n))
     with started(tmp_path) as (command, url):
         client = connect(url)
-        sent = [
-            client("POST", "api/uploads", body=text.encode(), headers={"X-File-Name": name})
-            for name, text in (("e.csv", edges), ("v.csv", vertices))
-        ]
+        tables = (("e.csv", edges), ("v.csv", vertices))
+        sent = [client.upload(name, text.encode()) for name, text in tables]
         keys = dict(zip(("edges", "vertices"), (one.json["key"] for one in sent), strict=True))
         place = urlsplit(url)
         with socket.create_connection((place.hostname, place.port)) as connection:

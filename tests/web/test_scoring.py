@@ -13,6 +13,7 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
+from graphfilter.web.requests import Neighbour, Vertex
 
 # In predictions.csv.
 DIGITS = 5e-7
@@ -104,7 +105,7 @@ def test_new_word_and_missing_value_are_told_in_notes(ask: WebClient) -> None:
 
 def test_vertex_without_neighbours_is_isolated(ask: WebClient, scorer) -> None:
     (found,) = probabilities(ask("POST", "/score", {"vertices": [{"features": NEW["b"]}]}))
-    graph = gf.Graph.of(None, 1, features=scorer.columns.encoder.transform(_table([NEW["b"]]), "x"))
+    graph = gf.Graph.of(None, 1, features=scorer.encoder.transform(_table([NEW["b"]]), "x"))
     expected = scorer.estimator.predict_proba(graph=graph)[0]
     assert list(found.values()) == pytest.approx(expected.tolist(), abs=1e-6)
 
@@ -126,12 +127,11 @@ def graph() -> gf.Graph:
 
 def test_features_without_a_table_are_a_list_and_edges_have_weights(graph: gf.Graph) -> None:
     from graphfilter.data.from_tables import grow
-    from graphfilter.web.asked import Link, NewVertex
     from graphfilter.web.scorer import Scorer
 
     clf = gf.SGFClassifier(n_layers=3, max_epochs=5, random_state=0).fit(graph=graph)
     scorer = Scorer(clf, RunDescription(), None, graph)
-    new = NewVertex("x", [0.1, 0.2, 0.3], (Link("4", 2.5), Link("7")))
+    new = Vertex([0.1, 0.2, 0.3], "x", [Neighbour("4", 2.5), "7"])
     (found,) = scorer.score_new([new]).vertices
     grown = grow(graph, np.array([[0.1, 0.2, 0.3]]), [[50, 4], [50, 7]], weights=[2.5, 1.0])
     assert list(found["probabilities"].values()) == clf.predict_proba(graph=grown)[50].tolist()
@@ -153,7 +153,6 @@ def test_requests_hash_their_own_ids_alone(
     """A new vertex may be one of the fit that the graph has not."""
     from graphfilter.data.from_tables import grow
     from graphfilter.estimators import earlier
-    from graphfilter.web.asked import Link, NewVertex
     from graphfilter.web.scorer import Scorer
 
     named = graph.replace(vertex_names=[f"v{i}" for i in range(50)])
@@ -167,7 +166,7 @@ def test_requests_hash_their_own_ids_alone(
         earlier, "hash_ids", lambda names: hashed.append(len(names)) or hash_ids(names)
     )
     features = [np.asarray(named.features)[2].tolist(), [0.3, 0.1, 0.0]]
-    new = [NewVertex("v2", features[0], (Link("v7"),)), NewVertex("x", features[1], (Link("v2"),))]
+    new = [Vertex(features[0], "v2", ["v7"]), Vertex(features[1], "x", ["v2"])]
     found = scorer.score_new(new).vertices
     assert hashed == [2]
     grown = grow(served, np.array(features), [[45, 2], [46, 45]], vertex_names=["v2", "x"])
@@ -205,12 +204,11 @@ def ring() -> gf.Graph:
 
 def test_the_farther_one_looks_the_nearer_are_the_scores_of_new_vertices(ring: gf.Graph) -> None:
     """Of a committee that trusts a low-pass filter, which reaches every vertex."""
-    from graphfilter.web.asked import Link, NewVertex
     from graphfilter.web.scorer import Scorer
 
     clf = gf.GraphClassifier(max_epochs=5, random_state=0).fit(graph=ring)
     assert clf.held_ is not None
-    asked = [NewVertex("x", [0.4, 1.0, -0.2, 0.6], (Link("v4"), Link("v30")))]
+    asked = [Vertex([0.4, 1.0, -0.2, 0.6], "x", ["v4", "v30"])]
     exact, *found = (
         next(iter(Scorer(clf, RunDescription(), None, ring, n).score_new(asked).vertices))
         for n in (None, 2, 4, 8)
@@ -226,7 +224,6 @@ def test_new_vertices_are_scored_on_those_near_them(
 ) -> None:
     """Exactly where a filter reaches no farther; nearly by networks of more layers."""
     monkeypatch.setattr("graphfilter.systems.committee.MOST_REPEATS", 1)
-    from graphfilter.web.asked import Link, NewVertex
     from graphfilter.web.scorer import Scorer
 
     clf = (
@@ -237,10 +234,10 @@ def test_new_vertices_are_scored_on_those_near_them(
     whole, near = (Scorer(clf, RunDescription(), None, ring, within) for within in (None, 4))
     features = [0.4, 1.0, -0.2, 0.6]
     asked = [
-        NewVertex("x", features, (Link("v4"), Link("v30"), Link("y"))),
-        NewVertex("y", features, (Link("v5"),)),
+        Vertex(features, "x", ["v4", "v30", "y"]),
+        Vertex(features, "y", ["v5"]),
     ]
-    for vertices in (asked, [NewVertex("alone", features)]):
+    for vertices in (asked, [Vertex(features, "alone")]):
         expected, found = whole.score_new(vertices), near.score_new(vertices)
         for one, other in zip(expected.vertices, found.vertices, strict=True):
             assert other["probabilities"] == pytest.approx(one["probabilities"], abs=atol)

@@ -12,7 +12,8 @@ from graphfilter.web.server import Service, serve
 class Ended(Service):
     """A service that has ended as soon as it is started."""
 
-    seconds_to_end = 60.0
+    def __init__(self) -> None:
+        self.seconds_to_end = 60.0
 
     def start(self) -> None: ...
 

@@ -67,7 +67,7 @@ class Serve(GraphOptions):
         """Load the model and its graph, score the graph once, and serve until stopped."""
         from graphfilter.runs.loading import load_run
         from graphfilter.web.endpoint import Endpoint, read_token
-        from graphfilter.web.limits import Limits
+        from graphfilter.web.requests import Limits
         from graphfilter.web.scorer import Scorer
         from graphfilter.web.server import serve
 

@@ -21,7 +21,6 @@ from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count
 
-
 # Of a table of vertices alone.
 _NO_EDGES = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
 _OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")

@@ -87,8 +87,8 @@ class StudioFit:
     headline: str = ""
     progress: Progress | None = None
     kept: bool = False
-    # Of a filter: (epoch, loss, training and validation score), and its curves.
-    points: list[tuple[int, float, float, float]] = field(default_factory=list)
+    # Of a filter: epoch, training and validation score, and its curves.
+    points: list[tuple[int, float, float]] = field(default_factory=list)
     curves: dict[str, Any] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     running: threading.Event = field(default_factory=threading.Event)
@@ -137,12 +137,12 @@ class StudioFit:
 
     def _watch(self, progress: Progress) -> bool:
         """Take what there is to show of an epoch; wait while paused; return whether to stop."""
-        self.progress = progress
         if progress.compared:
             self.state = COMPARING
-        elif self.setting.model == "filter":
-            p = progress
-            self.points.append((p.epoch, p.loss, p.train_score, p.val_score))
+        else:
+            self.progress = progress
+        if self.setting.model == "filter" and not progress.compared:
+            self.points.append((progress.epoch, progress.train_score, progress.val_score))
             if time.monotonic() - self.curves.get("time", -math.inf) > SECONDS_BETWEEN_CURVES:
                 self._draw(progress.scalars())
         if not self.running.is_set() and not self.stopping:
@@ -195,8 +195,8 @@ class StudioFit:
             "headline": self.headline,
             "progress": now,
             "epochs": [p[0] for p in shown],
-            "train_accuracy": plain([p[2] for p in shown]),
-            "val_accuracy": plain([p[3] for p in shown]),
+            "train_accuracy": plain([p[1] for p in shown]),
+            "val_accuracy": plain([p[2] for p in shown]),
             "scores": self.scores,
             "kept": self.kept,
             "x": plain(FREQUENCIES),

@@ -138,7 +138,9 @@ def check_content(content: Any, kind: type[T], example: str) -> T:
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at ")
     where = path.strip("`").removeprefix("$").removeprefix(".") or "a request"
-    if expected := re.fullmatch(r"Expected `(.*?)(?: \| null)?`(?:, got `(.*)`| ([<>]=) (.*))", text):
+    if expected := re.fullmatch(
+        r"Expected `(.*?)(?: \| null)?`(?:, got `(.*)`| ([<>]=) (.*))", text
+    ):
         must, kind_sent, sign, bound = expected.groups()
         text = f"must be {_WORDS.get(must) or _listed(must)}"
         if kind_sent:

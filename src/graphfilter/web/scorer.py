@@ -260,7 +260,8 @@ class Scorer:
         if (link.kind or "") in (names or ("",)):
             return link.kind or ""
         must = f"one of {', '.join(names)}" if names else "omitted: edges of this graph have none"
-        _refuse(f"{where}.kind must be {must}; got {short(link.kind)}.", "Send the edge type.")
+        problem = f"{where}.kind must be {must}; got {short(link.kind)}."
+        raise RequestError(422, problem, "Send the edge type as kind.")
 
     def _answers(
         self, ids: Sequence[str], outputs: NDArray[np.float64], *, new: bool

@@ -207,7 +207,9 @@ def make_app(
         return as_error(RequestError(500, problem, "Send the request with the report."))
 
     app = Starlette(
-        routes=[Route(path, guarded(handler), methods=[method]) for method, path, handler in routes],
+        routes=[
+            Route(path, guarded(handler), methods=[method]) for method, path, handler in routes
+        ],
         exception_handlers={404: not_found, 405: not_found, 500: failed},
     )
     app.router.redirect_slashes = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -14,6 +15,13 @@ from graphfilter.data import make_bipartite, make_karate
 from graphfilter.report.filter import response_at
 from graphfilter.splits import stratified
 
+
+def epoch(run) -> int:
+    return run["progress"].get("epoch", 0)
+
+
+EDGES = "source,target\n" + "".join(f"v{i},v{(i + 1) % 60}\n" for i in range(60))
+VERTICES = "id,x,label\n" + "".join(f"v{i},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
 # On the bipartite graph: slow enough to be met while it trains.
 LONG = {"max_epochs": 9999, "n_layers": 16, "baselines": False, "dropout": 0.5}
 
@@ -39,26 +47,26 @@ def test_run_ends_as_the_estimator_does(client) -> None:
 def test_runs_queue_pause_go_on_and_stop(client) -> None:
     graph = client.dataset("bipartite")
     first, second = client.train(graph, **LONG), client.train(graph, **LONG)
-    client.wait_for(first, lambda run: run["epoch"] > 3)
+    client.wait_for(first, lambda run: epoch(run) > 3)
     assert client.wait_for(second, lambda run: True)["state"] == "waiting"
     client("POST", f"api/runs/{first}", {"wish": "pause"})
     paused = client.wait_for(first, lambda run: run["state"] == "paused")
-    assert client.wait_for(first, lambda run: True)["epoch"] == paused["epoch"]
+    assert client.wait_for(first, lambda run: True)["progress"] == paused["progress"]
     client("POST", f"api/runs/{first}", {"wish": "resume"})
-    client.wait_for(first, lambda run: run["epoch"] > paused["epoch"])
+    client.wait_for(first, lambda run: epoch(run) > epoch(paused))
     client("POST", f"api/runs/{first}", {"wish": "stop"})
     stopped = client.wait_for(first, lambda run: run["state"] == "stopped")
     assert stopped["kept"]
-    client.wait_for(second, lambda run: run["epoch"] > 0)
+    client.wait_for(second, lambda run: epoch(run) > 0)
     assert client("POST", f"api/runs/{second}", {"wish": "fly"}).status == 422
     assert client("GET", f"runs/{second}/download").status == 422
 
 
 def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) -> None:
     key = client.train(client.dataset("bipartite"), **LONG | {"baselines": True})
-    client.wait_for(key, lambda run: run["epoch"] > 3)
+    client.wait_for(key, lambda run: epoch(run) > 3)
     client("POST", f"api/runs/{key}", {"wish": "stop"})
-    n_epochs = client.wait_for(key, lambda run: run["state"] == "stopped")["epoch"]
+    n_epochs = epoch(client.wait_for(key, lambda run: run["state"] == "stopped"))
     packed = zipfile.ZipFile(io.BytesIO(client("GET", f"runs/{key}/download").body))
     metrics, config = (json.loads(packed.read(f"run-{key}/{name}.json"))
                        for name in ("metrics", "config"))  # fmt: skip
@@ -91,3 +99,21 @@ def test_whole_number_that_torch_cannot_hold_is_a_start_like_any_other(client) -
     key = client.train(client.dataset(), max_epochs=1, n_layers=2, filter_init=10**20)
     run = client.wait_for(key, lambda run: run["state"] == "failed")
     assert "training diverged" in run["problem"]
+
+
+def test_committee_is_fitted_and_says_which_member_learns(client) -> None:
+    graph = client.read(VERTICES, EDGES).json["key"]
+    key = client.train(graph, model="committee", effort="low", baselines=False)
+    stages = set()
+
+    def ended(run) -> bool:
+        stages.add(run["progress"].get("stage", ""))
+        return run["state"] in ("done", "failed")
+
+    run = client.wait_for(key, ended)
+    assert run["state"] == "done", run["problem"]
+    assert any(re.search(r"\(\d+ of \d+\)$", stage) for stage in stages)
+    assert run["headline"].startswith("The model is right for")
+    assert set(run["scores"]) == {"train", "val", "test"}
+    report = client("GET", f"runs/{key}/report").body.decode()
+    assert "graphfilter fit --vertices v.csv --edges e.csv --model committee-low" in report
