@@ -15,7 +15,7 @@ from tests.web_client import WebClient
 pytest.importorskip("starlette", reason="the packages of the servers are not installed")
 pytest.importorskip("uvicorn", reason="the packages of the servers are not installed")
 
-from graphfilter.web.server import RequestError, Service, as_json, listen, read_body
+from graphfilter.web.server import RequestError, Service, listen, read_body
 
 # More than a system keeps for a client that does not read.
 LARGE = 32 << 20
@@ -24,19 +24,20 @@ LARGE = 32 << 20
 def make_app(seconds: float) -> Any:
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import JSONResponse
     from starlette.routing import Route
 
     async def echo(request: Request) -> Any:
         try:
             body = await read_body(request, 100, seconds)
         except RequestError as error:
-            return as_json({"error": str(error)}, error.status)
+            return JSONResponse({"error": str(error)}, error.status)
         except ClientDisconnect:  # As the servers of the package do.
-            return as_json({}, 400)
-        return as_json({"n": len(body)})
+            return JSONResponse({}, 400)
+        return JSONResponse({"n": len(body)})
 
     async def large(request: Request) -> Any:
-        return as_json("x" * LARGE)
+        return JSONResponse("x" * LARGE)
 
     routes = [Route("/", echo, methods=["GET", "POST"]), Route("/large", large)]
     return Starlette(routes=routes)
@@ -44,7 +45,7 @@ def make_app(seconds: float) -> Any:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    listener = listen(0, what="a test", extra="serve")
+    listener = listen(0)
     server = Service(make_app(0.2), listener, seconds_to_send=0.2, seconds_to_take=0.5)
     server.start()
     yield listener.getsockname()[1]

@@ -36,7 +36,7 @@ def test_examples_of_the_document_are_answered_as_it_says(ask: WebClient) -> Non
     document = ask("GET", "/openapi.json").json
     schemas = document["components"]["schemas"]
     body = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]
-    answer = schemas["Answers"]["properties"]["vertices"]["items"]
+    answer = schemas["Answer"]
     for example in body["examples"].values():
         reply = ask("POST", "/score", example["value"])
         assert reply.status == 200, reply.body

@@ -15,3 +15,13 @@
 - :mod:`.tables`: tables that were sent, how each column was read, and the graphs they make;
 - :mod:`.fits`: fits of these graphs, one after the other, watched, paused and stopped.
 """
+
+from importlib.util import find_spec
+
+from graphfilter.util.errors import ConfigError
+
+if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
+    raise ConfigError(
+        f"serve and studio need packages that are not installed ({', '.join(missing)}): pip "
+        "install 'graphfilter[serve]'"
+    )

@@ -1,4 +1,7 @@
-"""The description of an endpoint: its model, an OpenAPI document, and a page without scripts."""
+"""The description of an endpoint: its model, an OpenAPI document, and a page without scripts.
+
+What is the same for every model stands in ``templates/openapi.json``.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +20,6 @@ from graphfilter.web.scorer import Scorer
 TEMPLATES = Path(__file__).parent / "templates"
 # The most names of features that a description lists; a model may have thousands.
 MOST_LISTED = 500
-
-_STATUSES = {
-    400: "The body is not a JSON object.",
-    401: "The token is missing or wrong.",
-    403: "The request was not sent to the printed address, or came from a page of another site.",
-    404: "There is no such vertex or address.",
-    405: "The address takes another method.",
-    408: "The body did not arrive in time.",
-    413: "The body is too large.",
-    422: "The request is not valid: the message says what is wrong, and where.",
-    429: "Too many requests with new vertices are waiting. Retry-After says when to try again.",
-    500: "An internal error.",
-    503: "The new vertices were not scored in time. Retry-After says when to try again.",
-}
-_READS = {
-    "/health": "Whether the endpoint is up; needs no token.",
-    "/model": "What is served: classes, features, graph and limits.",
-    "/openapi.json": "This document.",
-    "/docs": "This document, to read.",
-}
 # By the kind of a column: the types of JSON that are read, and an example.
 _KINDS: dict[str, tuple[list[str], Any]] = {
     "number": (["number", "string", "null"], 0.5),
@@ -53,29 +36,25 @@ def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
     if scorer.encoder is None:
         return [{"name": name, "kind": "number"} for name in scorer.columns or ()]
     columns = []
-    for column in map(_as_any, scorer.encoder.columns):
-        entry = {"name": column.name, "kind": column.kind}
-        entry |= {"categories": list(column.categories)} if column.kind == "category" else {}
-        entry |= {"length": len(column.fill)} if column.kind == "list" else {}
+    for column in scorer.encoder.columns:
+        entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
+        if column.kind == "category":
+            entry["categories"] = column.to_dict()["categories"]
+        if column.kind == "list":
+            entry["length"] = len(column.fill)
         columns.append(entry)
     return columns
 
 
-def _as_any(column: Any) -> Any:
-    return column
-
-
 def describe_model(scorer: Scorer, limits: Limits) -> dict[str, Any]:
     """Return what is served: the task, the answers, the features, the graph and the limits."""
-    graph, decision = scorer.graph, scorer.run.decision
-    columns = list_columns(scorer)
+    graph, decision, columns = scorer.graph, scorer.run.decision, list_columns(scorer)
+    threshold = decision and {"positive": decision.positive, "threshold": decision.threshold}
     return {
         "version": __version__,
         "task": scorer.estimator.task_.name,
         "names": scorer.names,
-        "decision": None
-        if decision is None
-        else {"positive": decision.positive, "threshold": decision.threshold},
+        "decision": threshold,
         "graph": {
             "vertices": graph.n_vertices,
             "edges": graph.n_edges,
@@ -102,67 +81,31 @@ def example_ids(scorer: Scorer) -> dict[str, Any]:
 def example_new(scorer: Scorer) -> dict[str, Any]:
     """Return a request for a new vertex, with words of the fit or blanks as its features."""
     features: Any = [0.0] * min(scorer.graph.n_features, 3)
-    if columns := list_columns(scorer):
-        features = {column["name"]: _KINDS[column["kind"]][1] for column in columns[:8]}
-        for column in columns[:8]:
-            if column.get("categories"):
-                features[column["name"]] = column["categories"][0]
-            elif "length" in column:
-                features[column["name"]] = [0.5] * column["length"]
+    if columns := list_columns(scorer)[:8]:
+        features = {column["name"]: _KINDS[column["kind"]][1] for column in columns}
+        features |= {c["name"]: c["categories"][0] for c in columns if c.get("categories")}
+        features |= {c["name"]: [0.5] * c["length"] for c in columns if "length" in c}
     neighbours = example_ids(scorer)["ids"]
     return {"vertices": [{"id": "new", "features": features, "neighbours": neighbours}]}
 
 
 def describe_endpoint(scorer: Scorer) -> dict[str, Any]:
     """Return the OpenAPI document."""
+    document = json.loads((TEMPLATES / "openapi.json").read_text("utf-8"))
+    document["info"]["version"] = __version__
+    components = document["components"]
+    for response in components["responses"].values():
+        error = {"schema": {"$ref": "#/components/schemas/Error"}}
+        response["content"] = {"application/json": error}
     _, schemas = msgspec.json.schema_components(
         [ScoreRequest], ref_template="#/components/schemas/{name}"
     )
     schemas["Vertex"]["properties"]["features"] = _features(scorer)
-    text = {"type": "string"}
-    answers = {
-        "vertices": {"type": "array", "items": _answer(scorer)},
-        "notes": {"type": "array", "items": text},
-    }
-    schemas |= {"Answers": _object(answers), "Error": _object({"error": text, "remedy": text})}
-    score = {
-        "summary": "Score vertices by id, and new ones by their features and neighbours.",
-        "operationId": "score",
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": _ref("ScoreRequest"),
-                    "examples": {
-                        "known": {"value": example_ids(scorer)},
-                        "new": {"value": example_new(scorer)},
-                    },
-                }
-            },
-        },
-        "responses": {
-            "200": _response("One prediction per vertex.", "Answers"),
-            **{str(status): _response(text, "Error") for status, text in _STATUSES.items()},
-        },
-    }
-    reads = {
-        path: {"get": {"summary": text, "responses": {"200": {"description": text}}}}
-        for path, text in _READS.items()
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "graphfilter serve",
-            "version": __version__,
-            "description": "Scores the vertices of a graph, and new ones beside them.",
-        },
-        "paths": {"/score": {"post": score}, **reads},
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": [{"token": []}, {}],
-    }
+    components["schemas"] |= {**schemas, "Answer": _answer(scorer)}
+    examples = {"known": example_ids(scorer), "new": example_new(scorer)}
+    body = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]
+    body["examples"] = {name: {"value": example} for name, example in examples.items()}
+    return document
 
 
 def _features(scorer: Scorer) -> dict[str, Any]:
@@ -173,62 +116,48 @@ def _features(scorer: Scorer) -> dict[str, Any]:
     if len(columns) > MOST_LISTED:
         return {"type": "object", "description": f"{len(columns):,} columns: see /model."}
     if scorer.encoder is None:
-        by_name = _object({column["name"]: {"type": "number"} for column in columns})
-        return {"anyOf": [by_name, numbers]}
+        return {"anyOf": [_object({c["name"]: {"type": "number"} for c in columns}), numbers]}
     return _object({column["name"]: {"type": _KINDS[column["kind"]][0]} for column in columns})
 
 
 def _answer(scorer: Scorer) -> dict[str, Any]:
-    numbers, name = _object({name: {"type": "number"} for name in scorer.names}), scorer.names
+    numbers = _object({name: {"type": "number"} for name in scorer.names})
     vertex: dict[str, Any] = {"id": {"type": "string"}, "new": {"type": "boolean"}}
     task = scorer.estimator.task_
     if task.name == "regression":
         return _object({**vertex, "predicted": numbers})
-    predicted: dict[str, Any] = {"enum": name}
-    if not task.one_class:
-        predicted = {"type": "array", "items": predicted}
+    names: dict[str, Any] = {"enum": scorer.names}
+    predicted = names if task.one_class else {"type": "array", "items": names}
     return _object({**vertex, "predicted": predicted, "probabilities": numbers})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    required = list(properties)
     return {
         "type": "object",
         "properties": properties,
-        "required": list(properties),
+        "required": required,
         "additionalProperties": False,
     }
 
 
-def _response(description: str, name: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": _ref(name)}}}
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
 def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str:
     """Return the page at /docs of an endpoint at this address."""
-    document = describe_endpoint(scorer)
-    example = scorer.score_known(example_ids(scorer)["ids"]).vertices
-    requests = [("A vertex of the graph", example_ids(scorer))]
+    requests = {"A vertex of the graph": example_ids(scorer)}
     if scorer.can_grow:
-        requests.append(("A new vertex", example_new(scorer)))
+        requests["A new vertex"] = example_new(scorer)
     header = ' -H "Authorization: Bearer $TOKEN"' if token else ""
-    commands = [
-        (title, f"curl {url}/score{header} -d {shlex.quote(json.dumps(body, ensure_ascii=False))}")
-        for title, body in requests
-    ]
-    return (
-        make_environment(TEMPLATES)
-        .get_template("docs.html.j2")
-        .render(
-            style=(SHARED_TEMPLATES / "base.css").read_text("utf-8"),
-            document=document,
-            model=describe_model(scorer, limits),
-            requests=commands,
-            answer=json.dumps({"vertices": example, "notes": []}, indent=2, ensure_ascii=False),
-            errors=_STATUSES,
-            token=token,
-        )
+    commands = {
+        title: f"curl {url}/score{header} -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
+        for title, body in requests.items()
+    }
+    answer = {"vertices": scorer.score_known(example_ids(scorer)["ids"]).vertices, "notes": []}
+    template = make_environment(TEMPLATES).get_template("docs.html.j2")
+    return template.render(
+        style=(SHARED_TEMPLATES / "base.css").read_text("utf-8"),
+        document=describe_endpoint(scorer),
+        model=describe_model(scorer, limits),
+        requests=commands,
+        answer=json.dumps(answer, indent=2, ensure_ascii=False),
+        token=token,
     )

@@ -9,7 +9,9 @@ import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from graphfilter.util.errors import ConfigError
 from graphfilter.version import __version__
@@ -20,17 +22,12 @@ from graphfilter.web.server import (
     LOOPBACK,
     RequestError,
     Service,
-    as_json,
     is_local_request,
     is_right_token,
     listen,
     make_app,
     read_body,
 )
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 # A token shorter than this could be guessed.
 SHORTEST_TOKEN = 16
@@ -71,7 +68,7 @@ class Endpoint(Service):
         self.limits.check()
         local = host == "localhost" or _is_loopback(host)
         self.token = token if token or local else secrets.token_urlsafe(24)
-        listener = listen(port, host, what="graphfilter serve", extra="serve")
+        listener = listen(port, host)
         # New vertices are computed one request after another, beside the thread that serves.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="scoring")
         self._free = threading.Semaphore(self.limits.waiting)
@@ -119,19 +116,18 @@ class Endpoint(Service):
         ids, vertices = read_score_request(body, self.limits)
         known = self.scorer.score_known(ids)
         new = await self._score_new(vertices) if vertices else Scores([])
-        return as_json({"vertices": [*known.vertices, *new.vertices], "notes": [*new.notes]})
+        return JSONResponse({"vertices": [*known.vertices, *new.vertices], "notes": [*new.notes]})
 
     async def health(self, request: Request) -> Response:
-        return as_json({"status": "ok", "version": __version__})
+        return JSONResponse({"status": "ok", "version": __version__})
 
     async def model(self, request: Request) -> Response:
-        return as_json(describe_model(self.scorer, self.limits))
+        return JSONResponse(describe_model(self.scorer, self.limits))
 
     async def openapi(self, request: Request) -> Response:
-        return as_json(describe_endpoint(self.scorer))
+        return JSONResponse(describe_endpoint(self.scorer))
 
     async def docs(self, request: Request) -> Response:
-        from starlette.responses import HTMLResponse
 
         url, token = str(request.base_url).rstrip("/"), self.token is not None
         return HTMLResponse(render_docs(self.scorer, self.limits, url, token=token))

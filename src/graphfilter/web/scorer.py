@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +18,13 @@ from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.util.errors import DataFileError, GraphError, GraphFilterError, check_count
+from graphfilter.util.errors import (
+    DataFileError,
+    GraphError,
+    GraphFilterError,
+    check_count,
+    did_you_mean,
+)
 from graphfilter.util.words import listed_names
 from graphfilter.web.requests import LONGEST, Neighbour, Vertex, kind_of, short
 from graphfilter.web.server import RequestError
@@ -102,16 +107,14 @@ class Scorer:
     def score_new(self, vertices: Sequence[Vertex]) -> Scores:
         """Evaluate the model on the graph with these vertices appended."""
         if not self.can_grow:
-            raise RequestError(
-                422,
+            _refuse(
                 "this model was fitted without vertex features: it can predict only the vertices "
                 "of its graph.",
                 "Fit again on vertices with features.",
             )
         ids = [str(vertex.id) for vertex in vertices]
         if known_id := next((id for id in ids if id in self._numbers), None):
-            raise RequestError(
-                422,
+            _refuse(
                 f"new vertices must have ids that the graph does not; it has {short(known_id)}.",
                 "Send it under ids, or under another id.",
             )
@@ -122,7 +125,7 @@ class Scorer:
             rows, known = np.arange(old, grown.n_vertices), self._known_in(near, ids)
             outputs = predict_graph(self.estimator, self.run, grown, rows, known)
         except GraphFilterError as error:
-            raise RequestError(422, str(error), "Compare with the features of the fit.") from None
+            _refuse(str(error), "Compare with the features of the fit.")
         if near is not None:
             text = f"new vertices are scored on the {old:,} nearest of {self.graph.n_vertices:,} "
             notes = (*notes, f"{text}vertices, at most {self.within} edges away: an approximation.")
@@ -135,30 +138,36 @@ class Scorer:
         rows = [self._cells(v.features, f"vertices[{i}].features") for i, v in enumerate(vertices)]
         if self.encoder is None:
             return np.array(rows, dtype=np.float32).reshape(len(rows), self.graph.n_features), ()
-        names = self.columns or ()
-        cells = {name: _column(name, [row[k] for row in rows]) for k, name in enumerate(names)}
+        columns: dict[str, Any] = {}
+        for name, *cells in zip(self.columns or (), *rows, strict=True):
+            try:
+                columns[name] = pa.array(cells)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError):
+                kinds = sorted({kind_of(cell) for cell in cells if cell is not None})
+                _refuse(
+                    f"column {short(name)} must have one type in all vertices; got "
+                    f"{' and '.join(kinds)}.",
+                    "Send numbers, strings, true and false or lists of numbers, and null where "
+                    "missing.",
+                )
         try:
-            return self.encoder.encode(pa.table(cells), "vertices")
+            return self.encoder.encode(pa.table(columns), "vertices")
         except DataFileError as error:
-            remedy = "Spell it as the table of the fit does, or send null."
-            raise RequestError(422, str(error), remedy) from None
+            _refuse(str(error), "Spell it as the table of the fit does, or send null.")
 
     def _cells(self, features: dict[str, Any] | list[Any], where: str) -> list[Any]:
         """Return what is sent of one vertex in the order of the fit."""
         names, n = self.columns, self.graph.n_features
+        columns = f"Columns: {listed_names(list(names or ()))}."
         if isinstance(features, dict):
             if names is None:
+                _refuse(f"{where} must be a list of {n:,} numbers; got an object.", "Send a list.")
+            if unknown := next((name for name in features if name not in set(names)), None):
+                near = did_you_mean(unknown[:LONGEST], names)
                 _refuse(
-                    f"{where} must be a list of {n:,} numbers; got an object.",
-                    "The features of this graph have no names.",
-                )
-            columns = f"Columns: {listed_names(list(names))}."
-            for name in features.keys() - set(names):
-                near = get_close_matches(name, [w for w in names if len(w) < LONGEST], n=1)
-                _refuse(
-                    f"{where} must hold the columns of the fit; got {short(name)}, which is not "
-                    "one.",
-                    f"Did you mean {short(near[0])}?" if near else columns,
+                    f"{where} must hold the columns of the fit; got {short(unknown)}, which is not "
+                    f"one{near}",
+                    columns,
                 )
             if missing := [name for name in names if name not in features]:
                 _refuse(
@@ -167,22 +176,21 @@ class Scorer:
                 )
             features = [features[name] for name in names]
         elif self.encoder is not None:
-            remedy = f"Name the columns: {listed_names(list(names or ()))}."
-            _refuse(f"{where} must be an object; got a list.", remedy)
+            _refuse(f"{where} must be an object; got a list.", columns)
         elif len(features) != n:
-            _refuse(
-                f"{where} must hold {n:,} numbers; got {len(features):,}.",
-                "Give one number per feature, in the order of the model.",
-            )
-        for i, value in enumerate(features if self.encoder is None else ()):
-            if not _is_number(value):
-                place = i if names is None else names[i]
-                number = isinstance(value, int | float) and not isinstance(value, bool)
-                _refuse(
-                    f"{where}[{short(place)}] must be a number that float32 holds; got "
-                    f"{short(value) if number else kind_of(value)}.",
-                    "Fill in missing values as for the fit.",
-                )
+            remedy = "Give one number per feature, in the order of the model."
+            _refuse(f"{where} must hold {n:,} numbers; got {len(features):,}.", remedy)
+        for place, value in zip(names or range(n), features, strict=True):
+            parts = value if self.encoder is not None and isinstance(value, list) else [value]
+            for part in parts:
+                is_number = isinstance(part, int | float) and not isinstance(part, bool)
+                # No larger than that is finite, too; a whole number may be too large for a float.
+                if abs(part) > _LARGEST if is_number else self.encoder is None:
+                    _refuse(
+                        f"{where}[{short(place)}] must be a number that float32 holds; got "
+                        f"{short(part) if is_number else kind_of(part)}.",
+                        "Fill in missing values as for the fit.",
+                    )
         return features
 
     def _grow(
@@ -200,13 +208,12 @@ class Scorer:
                 link = link if isinstance(link, Neighbour) else Neighbour(link)
                 other = self._numbers.get(str(link.id), numbers.get(str(link.id)))
                 if other is None or other == n + i:
-                    raise RequestError(
-                        422,
+                    _refuse(
                         f"{where} must be the id of another vertex, of the graph or of the "
                         f"request; got {short(link.id)}.",
                         "Leave it out, or send that vertex too.",
                     )
-                if link.weight is not None and not (_is_number(link.weight) and link.weight > 0):
+                if link.weight is not None and not 0 < link.weight <= _LARGEST:
                     _refuse(
                         f"{where}.weight must be a positive number; got {short(link.weight)}.",
                         "Leave the weight out, or send another.",
@@ -228,7 +235,7 @@ class Scorer:
                 vertex_names=None if self.graph.vertex_names is None else ids,
             )  # fmt: skip
         except GraphError as error:
-            raise RequestError(422, str(error), "Leave weights out, or send others.") from None
+            _refuse(str(error), "Leave weights out, or send others.")
         return grown, near
 
     def _near(self, ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -271,59 +278,16 @@ class Scorer:
         answers = answers_of(task, outputs, names, self.run.decision)
         vertices: list[dict[str, Any]] = []
         for id, row, answer in zip(ids, outputs.tolist(), answers.tolist(), strict=True):
-            by_name, vertex = dict(zip(names, row, strict=True)), {"id": id, "new": new}
-            if task.name == "regression":
-                vertex["predicted"] = by_name
-            else:
-                vertex["predicted"] = (
-                    names[answer]
-                    if task.one_class
-                    else [name for name, has in zip(names, answer, strict=True) if has]
-                )
-                vertex["probabilities"] = by_name
-            vertices.append(vertex)
+            by_name = dict(zip(names, row, strict=True))
+            answers_by_task = {"predicted": by_name}
+            if task.one_class:
+                answers_by_task = {"predicted": names[answer], "probabilities": by_name}
+            elif task.name != "regression":
+                labels = [name for name, has in zip(names, answer, strict=True) if has]
+                answers_by_task = {"predicted": labels, "probabilities": by_name}
+            vertices.append({"id": id, "new": new, **answers_by_task})
         return vertices
 
 
-def _column(name: str, cells: list[Any]) -> Any:
-    """Return JSON values as an Arrow column: numbers, truth values, words or lists of numbers."""
-    import pyarrow as pa
-
-    # 1 and 1.5 are both numbers.
-    kinds = {kind_of(cell) for cell in cells if cell is not None}
-    if len(kinds) > 1 or "an object" in kinds:
-        _refuse(
-            f"column {short(name)} must have one type in all vertices; got "
-            f"{' and '.join(sorted(kinds))}.",
-            "Send numbers, strings, true and false or lists of numbers, and null where missing.",
-        )
-    for value in (part for cell in cells for part in (cell if isinstance(cell, list) else [cell])):
-        if isinstance(value, list | dict):
-            _refuse(
-                f"column {short(name)} must hold lists of numbers; got {kind_of(value)} in one.",
-                "Send one list of numbers per vertex.",
-            )
-        if isinstance(value, int | float) and not (isinstance(value, bool) or _is_number(value)):
-            _refuse(
-                f"column {short(name)} must hold numbers that float32 holds; got {short(value)}.",
-                "Send null for a value that is not known.",
-            )
-    try:
-        return pa.array(cells)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        _refuse(
-            f"column {short(name)} cannot be read as {' or '.join(sorted(kinds))}.",
-            "Send values like those in the table of the fit.",
-        )
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether this is a finite number that float32 holds, not a truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    # No larger than that is finite, too; a whole number may be too large for a float.
-    return abs(value) <= _LARGEST
-
-
 def _refuse(message: str, remedy: str) -> NoReturn:
-    raise RequestError(422, message, remedy)
+    raise RequestError(422, message, remedy) from None

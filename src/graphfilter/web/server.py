@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import gc
-import importlib
 import json
 import logging
 import math
@@ -19,17 +18,19 @@ import signal
 import socket
 import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import allow_open_files
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-Handler = Callable[["Request"], Awaitable["Response"]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 LOOPBACK = "127.0.0.1"
 # Connections at a time; one more is closed.
@@ -135,13 +136,6 @@ async def read_body(request: Request, limit: int, seconds: float = SECONDS_TO_SE
     return bytes(body)
 
 
-def as_json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer in JSON."""
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(content, status, headers)
-
-
 def with_headers(response: Response) -> Response:
     """Return an answer that no page can use to load or send anything elsewhere."""
     for name, value in HEADERS.items():
@@ -155,7 +149,7 @@ def as_error(error: GraphFilterError, headers: Mapping[str, str] | None = None) 
         request_error = RequestError(422, str(error), "")
         request_error.__notes__ = getattr(error, "__notes__", [])
         error = request_error
-    content = {"error": str(error), "remedy": error.remedy}
+    content: dict[str, Any] = {"error": str(error), "remedy": error.remedy}
     if notes := getattr(error, "__notes__", []):
         content["notes"] = notes
     more = dict(headers or {})
@@ -163,7 +157,7 @@ def as_error(error: GraphFilterError, headers: Mapping[str, str] | None = None) 
         more["Retry-After"] = str(error.wait)
     if error.status == 401:
         more["WWW-Authenticate"] = "Bearer"
-    return with_headers(as_json(content, error.status, more))
+    return with_headers(JSONResponse(content, error.status, more))
 
 
 def make_app(
@@ -179,9 +173,6 @@ def make_app(
     addresses : str
         What to do where a request is for another address.
     """
-    from starlette.applications import Starlette
-    from starlette.requests import ClientDisconnect
-    from starlette.routing import Route
 
     def guarded(handler: Handler) -> Handler:
         async def answer(request: Request) -> Response:
@@ -224,7 +215,8 @@ def prompt_protocol(seconds: float, seconds_to_take: float) -> type[Any]:
     client that does not read. The time to send runs from the start of a connection, or the first
     byte after an answer, to the end of the headers; that of the body is limited where it is read.
     """
-    base: Any = importlib.import_module("uvicorn.protocols.http.h11_impl").H11Protocol
+
+    base: Any = H11Protocol
 
     class Prompt(base):
         late: Any = None
@@ -285,15 +277,8 @@ def prompt_protocol(seconds: float, seconds_to_take: float) -> type[Any]:
     return Prompt
 
 
-def listen(port: int, host: str = LOOPBACK, *, what: str, extra: str) -> socket.socket:
-    """Return a socket that listens there; ``what`` needs the packages of ``extra`` to use it."""
-    for name in ("starlette", "uvicorn"):
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            raise ConfigError(
-                f"{what} needs packages that are not installed: pip install 'graphfilter[{extra}]'"
-            ) from None
+def listen(port: int, host: str = LOOPBACK) -> socket.socket:
+    """Return a socket that listens there."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -341,8 +326,8 @@ class Service:
         seconds_to_send: float = SECONDS_TO_SEND,
         seconds_to_take: float = SECONDS_TO_TAKE,
     ) -> None:
-        uvicorn = importlib.import_module("uvicorn")
-        config = uvicorn.Config(
+        configure: Any = uvicorn.Config
+        config = configure(
             app, log_level="error", access_log=False, ws="none", lifespan="off",
             server_header=False, http=prompt_protocol(seconds_to_send, seconds_to_take),
             timeout_keep_alive=min(SECONDS_IDLE, seconds_to_send),

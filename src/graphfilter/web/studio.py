@@ -11,10 +11,12 @@ import shutil
 import zipfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment, plotly_source
@@ -30,7 +32,6 @@ from graphfilter.web.server import (
     LOOPBACK,
     RequestError,
     Service,
-    as_json,
     is_local_request,
     is_right_token,
     listen,
@@ -38,10 +39,6 @@ from graphfilter.web.server import (
     read_body,
 )
 from graphfilter.web.tables import GraphRequest, Tables
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64
@@ -87,7 +84,7 @@ class Studio(Service):
         if upload_limit_mb < 1:
             raise ConfigError(f"the upload limit must be at least 1 MB; got {upload_limit_mb}.")
         with ExitStack() as stack:
-            listener = stack.enter_context(listen(port, what="the studio", extra="studio"))
+            listener = stack.enter_context(listen(port))
             self.folder = stack.enter_context(scratch_folder("graphfilter-studio-"))
             self.tables = Tables(self.folder, upload_limit_mb << 20, source)
             self.fits = Queue(self.folder)
@@ -124,7 +121,6 @@ class Studio(Service):
             raise RequestError(403, "this address is wrong.", RIGHT_ADDRESS)
 
     async def page(self, request: Request) -> Response:
-        from starlette.responses import HTMLResponse
 
         template = make_environment(TEMPLATES).get_template("studio.html.j2")
         start = {
@@ -137,7 +133,6 @@ class Studio(Service):
         return HTMLResponse(template.render(start=start))
 
     async def asset(self, request: Request) -> Response:
-        from starlette.responses import Response
 
         name = request.path_params["name"]
         if name == "plotly.js":
@@ -152,44 +147,39 @@ class Studio(Service):
 
     async def upload(self, request: Request) -> Response:
         name = unquote(request.headers.get("x-file-name", ""))
-        return as_json(await self.tables.receive(name, request.stream()))
+        return JSONResponse(await self.tables.receive(name, request.stream()))
 
     async def graph(self, request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
 
         content = read_object(await read_body(request, LARGEST_REQUEST), "")
         graph = check_content(content, GraphRequest, "")
-        return as_json(await run_in_threadpool(self.tables.read, graph))
+        return JSONResponse(await run_in_threadpool(self.tables.read, graph))
 
     async def energy(self, request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
 
         entry = self.tables.get(request.path_params["key"])
-        return as_json(await run_in_threadpool(lambda: entry.energy))
+        return JSONResponse(await run_in_threadpool(lambda: entry.energy))
 
     async def list_runs(self, request: Request) -> Response:
-        return as_json({"runs": self.fits.list()})
+        return JSONResponse({"runs": self.fits.list()})
 
     async def add_run(self, request: Request) -> Response:
         content = read_object(await read_body(request, LARGEST_REQUEST), "")
         fit = check_content(content, FitRequest, "")
         fit.setting.classifier()
-        return as_json(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
+        return JSONResponse(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
 
     async def command_run(self, request: Request) -> Response:
         content = read_object(await read_body(request, LARGEST_REQUEST), "")
         self.fits.get(request.path_params["key"]).command(str(content.get("wish")))
-        return as_json({})
+        return JSONResponse({})
 
     async def report(self, request: Request) -> Response:
-        from starlette.responses import FileResponse
 
         headers = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
         return FileResponse(self._kept(request) / REPORT_FILE, headers=headers)
 
     async def download(self, request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-        from starlette.responses import FileResponse
 
         folder = self._kept(request)
         packed = await run_in_threadpool(pack, folder)

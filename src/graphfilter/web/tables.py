@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 
 from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
 from graphfilter.data.from_tables import read_tables
@@ -135,8 +136,6 @@ class Tables:
 
         Returned are its key, and whether its columns are named like those of edges.
         """
-        from starlette.concurrency import run_in_threadpool
-
         # Only the last part of the name, without what could break a command or a folder.
         shown = re.sub(r"[^\w.\- ]", "_", re.split(r"[/\\]", name)[-1])
         ending = next((e for e in TABLES if name.lower().endswith(e)), None)

@@ -82,7 +82,9 @@ async function takeFiles(files) {
     choices = { columns: {}, edge_columns: {} };
     await readTables();
   } catch (error) {
-    if (mine === attempts) showGraph(null, "No table yet.");
+    if (mine !== attempts) return;
+    tables = [];
+    showGraph(null, "No table yet.");
     complain(error, "tables");
   }
 }
@@ -133,7 +135,7 @@ function showColumns({ columns = [], edge_columns: ends = [] }) {
 function fillTable(id, columns, kinds, chosen, table) {
   at(id).hidden = !columns.length;
   at(id).closest(".scroll").hidden = !columns.length;
-  at(id).caption.textContent = table ? table.name : "";
+  if (table) at(id).caption.textContent = table.name;
   at(id).tBodies[0].replaceChildren(...columns.map((column) => {
     const select = make("select", "", { className: chosen[column.name] ? "changed" : "" });
     select.setAttribute("aria-label", `Read ${column.name} as`);
