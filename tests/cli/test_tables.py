@@ -233,3 +233,20 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def test_table_of_vertices_alone_is_fitted_and_predicted(graphfilter, tmp_path: Path) -> None:
+    rows = "".join(f"v{i},{i % 5},{'ab'[i % 5 > 2]}\n" for i in range(60))
+    (tmp_path / "v.csv").write_text(f"id,x,label\n{rows}")
+    words = ("fit", "--vertices", tmp_path / "v.csv", "--model", "sgf", "--epochs", 3, "--layers", 2)
+    fit = graphfilter(*words, "--no-baselines", "--out", tmp_path / "run")
+    assert fit.code == 0, fit.err
+    assert "no table of edges: vertices have no neighbours." in fit.err
+    out = tmp_path / "labels.csv"
+    done = graphfilter("predict", tmp_path / "run", "--vertices", tmp_path / "v.csv", "--out", out)
+    assert done.code == 0, done.err
+    assert len(out.read_text().splitlines()) == 61
+    again = graphfilter("explain", tmp_path / "run", "--vertex", "v3")
+    assert again.code == 0, again.err
+    missing = graphfilter("fit", "--edges", tmp_path / "v.csv", "--out", tmp_path / "no")
+    assert missing.code == 2

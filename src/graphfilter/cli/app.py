@@ -35,10 +35,10 @@ OURS = {
     "fit": "graphfilter.cli.fit:Fit",
     "explain": "graphfilter.cli.explain:Explain",
     "predict": "graphfilter.cli.predict:Predict",
-    "suggest": "graphfilter.cli.suggest:Suggest",
-    "serve": "graphfilter.cli.serve:Serve",
+    "suggest": "graphfilter.cli.explain:Suggest",
+    "serve": "graphfilter.cli.services:Serve",
     "store": "graphfilter.cli.store:Store",
-    "studio": "graphfilter.cli.studio:Studio",
+    "studio": "graphfilter.cli.services:Studio",
     "data": "graphfilter.cli.data:app",
 }
 
@@ -56,8 +56,8 @@ class _LaidOut:
 
     def __init__(self, *args: Any, callback: Any = None, **options: Any) -> None:
         def run(**values: Any) -> Any:
-            made = callback(**values)
-            return made() if is_dataclass(made) and callable(made) else made
+            result = callback(**values)
+            return result() if is_dataclass(result) and callable(result) else result
 
         text, *_ = re.split(_ATTRIBUTES, options.pop("help", None) or "")
         above: Any = super()
@@ -132,17 +132,17 @@ class Commands(Mapping[str, Any]):
         if name in self._made:
             return self._made[name]
         if name in OURS:
-            made = make_command(name, pkgutil.resolve_name(OURS[name]))
-            if isinstance(made, Group):
+            command = make_command(name, pkgutil.resolve_name(OURS[name]))
+            if isinstance(command, Group):
                 # Those of packages, such as "data.pack", are commands of a group of ours.
                 for full, point in plug_ins(COMMANDS).items():
                     if full.startswith(f"{name}."):
-                        made.add_command(load_plug_in(point), full.partition(".")[2])
+                        command.add_command(load_plug_in(point), full.partition(".")[2])
         elif name[:1] != "-" and name in self._plug_ins:
-            made = load_plug_in(self._plug_ins[name])
+            command = load_plug_in(self._plug_ins[name])
         else:
             raise KeyError(name)
-        return self._made.setdefault(name, made)
+        return self._made.setdefault(name, command)
 
     def __iter__(self) -> Iterator[str]:
         yield from OURS

@@ -154,19 +154,23 @@ class Fit(TrainingOptions, TargetOptions):
                 )
         source = self.read(encoder=encoder, like=about.columns)
         source = replace(source, words=("--start-from", earlier.name))
-        made = self.estimator(numbers=bool(self.number))
-        return source, earlier, _restarted(cast("VertexEstimator", earlier.estimator), made, words)
+        current = self.estimator(numbers=bool(self.number))
+        return (
+            source,
+            earlier,
+            _restarted(cast("VertexEstimator", earlier.estimator), current, words),
+        )
 
 
 def _restarted(
-    old: "VertexEstimator", made: "VertexEstimator", words: set[str]
+    old: "VertexEstimator", current: "VertexEstimator", words: set[str]
 ) -> "VertexEstimator":
     """Return the estimator of an earlier run, to be fitted again, with the options given now."""
     from graphfilter.runs.folder import OPTIONS
     from graphfilter.systems.outside import system_of
 
-    before, now = old.get_params(deep=False), made.get_params(deep=False)
-    other = type(made) is not type(old) or now.get("effort") != before.get("effort")
+    before, now = old.get_params(deep=False), current.get_params(deep=False)
+    other = type(current) is not type(old) or now.get("effort") != before.get("effort")
     if "model" in before and not other:
         other = system_of(now["model"]) != system_of(before["model"])
     if "--model" in words and other:
@@ -271,11 +275,11 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         # What the chosen threshold gives, of the last part there is.
         part, scores = list(decision["scores"].items())[-1]
         extreme = "lowest" if decision["metric"] == "cost" else "best"
-        chosen = f"{extreme} {decision['metric']} on the validation vertices"
+        rule = f"{extreme} {decision['metric']} on the validation vertices"
         say(
             f"{decision['positive']} is predicted from a probability of "
             f"{decision['threshold']:.3g} "
-            f"({'as given' if decision['metric'] == 'given' else chosen}): {scores['found']} of "
+            f"({'as given' if decision['metric'] == 'given' else rule}): {scores['found']} of "
             f"{scores['found'] + scores['missed']} {part} vertices found, "
             f"{count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
         )
@@ -286,10 +290,10 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     files = ["metrics.json"]
     files += ["filter.png"] if fit.estimator.filters_ else []
     files += ["channels.png"] if "channels" in metrics else []
-    kept = "" if fit.estimator.system_.keeps_graph else " and the model"
+    model = "" if fit.estimator.system_.keeps_graph else " and the model"
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
-        f"{', '.join(files)}{kept}."
+        f"{', '.join(files)}{model}."
     )
     tell(summary.notes, quiet=quiet)
 

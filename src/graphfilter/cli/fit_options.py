@@ -87,18 +87,20 @@ class TargetOptions(PredictedOptions):
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Leave the column to divide by out of the features, unless it is named among them."""
-        chosen = super().columns(like)
-        divides = [n for n in (self.split_by, self.group) if n and n not in chosen.features]
-        return replace(chosen, drop=(*chosen.drop, *(n for n in divides if n not in chosen.drop)))
+        columns = super().columns(like)
+        divides = [n for n in (self.split_by, self.group) if n and n not in columns.features]
+        return replace(
+            columns, drop=(*columns.drop, *(n for n in divides if n not in columns.drop))
+        )
 
     def split_rule(self) -> "SplitBy":
         """Read the column to divide by, where there is one."""
         from graphfilter.runs.plan import STRATIFIED, SplitBy
         from graphfilter.tables.labels import read_groups, read_times
 
-        named = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
-        words = [f"--{name.replace('_', '-')}" for name in named]
-        if len(named) > 1:
+        options = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
+        words = [f"--{name.replace('_', '-')}" for name in options]
+        if len(options) > 1:
             raise ConfigError(f"{' and '.join(words)} each divide the vertices; give one of them.")
         if self.split_by is None and self.group is None:
             return STRATIFIED

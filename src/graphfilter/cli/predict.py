@@ -3,11 +3,11 @@
 # Annotations of fields are evaluated here: typer reads them.
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphfilter.cli.options import ExcelSafe, OwnModel, Run, option_field
+from graphfilter.cli.options import ExcelSafe, option_field
 from graphfilter.cli.screen import in_options, say, waiting
-from graphfilter.cli.sources import GraphOptions, model_of, read_values
+from graphfilter.cli.sources import RunOptions, read_values
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ KEPT = "the graph saved with the run"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(GraphOptions):
+class Predict(RunOptions):
     """Label the vertices of a graph with the model of a run, without training again.
 
     The tables need the same feature columns as those the model was fitted on; they are found by
@@ -61,8 +61,6 @@ class Predict(GraphOptions):
     """
 
     first: ClassVar[str] = "edges vertices out with_ report coverage overwrite"
-    run: Annotated[Path, Run]
-    model: OwnModel = None
     out: Path = option_field(...)
     embeddings: Path | None = None
     with_: str | None = option_field(None, name="--with")
@@ -76,12 +74,12 @@ class Predict(GraphOptions):
         """Check, load the model, read the graph; predict, write, and say what to expect."""
         self._check_files()
         from graphfilter.report.page import write_prediction_report
-        from graphfilter.runs.loading import load_run, read_reference
+        from graphfilter.runs.loading import read_reference
         from graphfilter.runs.predict import as_fitted, describe_answers, predict_run
         from graphfilter.runs.tables import write_embeddings
         from graphfilter.util.files import scratch_folder
 
-        estimator, about, encoder = load_run(self.run, model_of(self.model))
+        estimator, about, encoder = self.load()
         reference = read_reference(self.run, about)
         if self.forget_ids:
             estimator.forget_ids()
@@ -116,10 +114,10 @@ class Predict(GraphOptions):
                 self.report, prediction, drift, folder=self.run, out=self.out, used=used,
                 known=sentences,
             )  # fmt: skip
-        promised = " ".join(prediction.describe_coverage())
-        moved = "" if drift is None else " ".join(drift.sentences())
-        written = f"{prediction.describe_parts()} Graph used: {used}. Written to {self.out}."
-        for sentence in (*sentences, promised, moved, written):
+        coverage = " ".join(prediction.describe_coverage())
+        changes = "" if drift is None else " ".join(drift.sentences())
+        summary = f"{prediction.describe_parts()} Graph used: {used}. Written to {self.out}."
+        for sentence in (*sentences, coverage, changes, summary):
             if sentence:
                 say(sentence)
         if self.report is not None:
@@ -176,6 +174,6 @@ class Predict(GraphOptions):
             raise ConfigError(
                 "--with joins rows of tables, and this run was fitted on no tables. Leave it out."
             )
-        known = read_kept_graph(self.run, about)
-        joined = self.join(known, title=KEPT, encoder=encoder, like=about.columns)
-        return joined.graph, joined.rows, joined.describe(known, KEPT)
+        base = read_kept_graph(self.run, about)
+        joined = self.join(base, title=KEPT, encoder=encoder, like=about.columns)
+        return joined.graph, joined.rows, joined.describe(base, KEPT)

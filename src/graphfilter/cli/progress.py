@@ -45,24 +45,24 @@ def progress(count: str, *, show: bool = True) -> Generator[Move]:
 
     Nothing is shown before the first call: what goes wrong before it leaves no bar behind.
     """
-    shown: _Bars | _Lines | None = None
+    display: _Bars | _Lines | None = None
 
     def move(
         what: str, done: int, total: int, note: str = "", *, row: str = "", ended: bool = False
     ) -> None:
-        nonlocal shown
+        nonlocal display
         if not show:
             return
-        if shown is None:
-            shown = _Bars() if err.is_terminal else _Lines()
+        if display is None:
+            display = _Bars() if err.is_terminal else _Lines()
         counted = count.format(done=done, total=total or "?")
-        shown.move(row, printable(what), done, total, f"{counted}{printable(note)}", ended)
+        display.move(row, printable(what), done, total, f"{counted}{printable(note)}", ended)
 
     try:
         yield move
     finally:
-        if shown is not None:
-            shown.stop()
+        if display is not None:
+            display.stop()
 
 
 class _Bars:
@@ -173,12 +173,12 @@ def _note(p: Progress) -> str:
     notes = [f"epoch {p.epoch}/{p.max_epochs}"] if p.max_epochs > 1 else []
     if math.isfinite(p.loss):
         name, score = p.monitored or (p.score_name, p.val_score)
-        said = f"accuracy {score:.1%}" if math.isfinite(score) else "accuracy –"
+        score_words = f"accuracy {score:.1%}" if math.isfinite(score) else "accuracy –"
         if name != "accuracy" and math.isfinite(score):
             of_classes = p.score_name == "accuracy"
             metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
-            said = f"{metric.name} {score:.3f}"
-        notes.append(f"loss {p.loss:.3f}, validation {said}")
+            score_words = f"{metric.name} {score:.3f}"
+        notes.append(f"loss {p.loss:.3f}, validation {score_words}")
     if math.isfinite(p.pool_score):
         notes.append(f"accuracy of all members {p.pool_score:.1%}")
     if left := duration(p.seconds_left):

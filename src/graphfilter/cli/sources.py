@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,9 @@ from graphfilter.cli.options import (
     TABLES,
     TARGET,
     TEXT,
+    OwnModel,
     Quiet,
+    Run,
     option_field,
 )
 from graphfilter.cli.progress import download_bar
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from graphfilter.data.from_tables import Joined
     from graphfilter.data.graph import Graph
     from graphfilter.estimators.targets import Target
+    from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.runs.loading import RunDescription
     from graphfilter.runs.plan import Source
     from graphfilter.tables.encoder import TableEncoder
@@ -178,15 +181,15 @@ class GraphOptions:
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
         from graphfilter.tables.roles import Columns
 
-        chosen: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
+        columns: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
         for name in ("features", "categorical", "drop", "unlabelled"):
-            chosen[name] = split_commas(chosen[name] or "")
-        if chosen["unlabelled"]:
-            chosen["unlabelled"] = ("", *chosen["unlabelled"])
-        chosen |= {"kinds": (), "predicted": ()}
+            columns[name] = split_commas(columns[name] or "")
+        if columns["unlabelled"]:
+            columns["unlabelled"] = ("", *columns["unlabelled"])
+        columns |= {"kinds": (), "predicted": ()}
         for name in _AS_BEFORE:
-            chosen[name] = chosen[name] or getattr(like, name, None) or chosen[name]
-        return Columns(**chosen)
+            columns[name] = columns[name] or getattr(like, name, None) or columns[name]
+        return Columns(**columns)
 
     def read(
         self,
@@ -216,7 +219,8 @@ class GraphOptions:
                 graph = read_graph(self.graph, directed=self.directed)
         else:
             columns = self.columns(like)
-            with waiting(f"reading {self.vertices} and {self.edges}", quiet=quiet):
+            tables = [str(table) for table in (self.vertices, self.edges) if table is not None]
+            with waiting(f"reading {' and '.join(tables)}", quiet=quiet):
                 graph, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
                     allow_missing=self.allow_missing, remedy=remedy,
@@ -231,35 +235,37 @@ class GraphOptions:
             graph = graph.replace(notes=(*graph.notes, graph.history.note()))
         # What is said of the graph stands in the report too.
         graph = graph.replace(notes=tuple(map(in_options, graph.notes)))
-        read = f"read {graph.n_vertices:,} vertices and {graph.n_edges:,} edges."
-        tell([read, *graph.notes], quiet=quiet)
+        sizes = f"read {graph.n_vertices:,} vertices and {graph.n_edges:,} edges."
+        tell([sizes, *graph.notes], quiet=quiet)
         # Loads torch: after the reading, so that what is wrong with the graph is said at once.
         from graphfilter.runs.plan import Source
 
-        named = {name: getattr(self, name) for name in ORIGIN}
-        origin = {name: str(value) for name, value in named.items() if value not in (None, False)}
+        options = {name: getattr(self, name) for name in ORIGIN}
+        origin = {name: str(value) for name, value in options.items() if value not in (None, False)}
         return Source(graph, encoder if columns else None, origin, columns)
 
     def read_as(
         self, about: "RunDescription", encoder: "TableEncoder | None", remedy: str | None = None
     ) -> "Graph":
         """Read the graph for the model of a run: that of the run where none is named."""
-        named = self
+        source = self
         if not any((self.edges, self.vertices, self.dataset, self.graph)):
-            kept: dict[str, Any] = {n: about.origin[n] for n in ORIGIN if n in about.origin}
-            if not kept:
+            origin: dict[str, Any] = {n: about.origin[n] for n in ORIGIN if n in about.origin}
+            if not origin:
                 raise ConfigError(
                     "the run does not record its graph; name it: --edges and --vertices, "
                     "or --dataset NAME, or --graph FILE."
                 )
-            for name in {"edges", "vertices", "graph"}.intersection(kept):
-                kept[name] = Path(kept[name])
-            for name in {"allow_missing", "directed"}.intersection(kept):
-                kept[name] = True
+            for name in {"edges", "vertices", "graph"}.intersection(origin):
+                origin[name] = Path(origin[name])
+            for name in {"allow_missing", "directed"}.intersection(origin):
+                origin[name] = True
             # Only tables must be told: a store knows its own, whatever tables it was built from.
-            label = about.columns.label if about.columns is not None and "edges" in kept else None
-            named = replace(self, **kept, label=self.label or label)
-        return named.read(encoder=encoder, like=about.columns, remedy=remedy).graph
+            label = (
+                about.columns.label if about.columns is not None and "vertices" in origin else None
+            )
+            source = replace(self, **origin, label=self.label or label)
+        return source.read(encoder=encoder, like=about.columns, remedy=remedy).graph
 
     def join(
         self,
@@ -289,9 +295,9 @@ class GraphOptions:
         return joined
 
     def _open_store(
-        self, folder: Path, wanted: "TableEncoder | None"
+        self, folder: Path, expected: "TableEncoder | None"
     ) -> "tuple[Graph, TableEncoder | None, Columns | None]":
-        """Open a store; its features must be encoded as ``wanted``, where that is said."""
+        """Open a store; its features must be encoded as ``expected``, where that is said."""
         from graphfilter.data.store import open_store, read_header
         from graphfilter.tables.encoder import TableEncoder
         from graphfilter.tables.roles import Columns
@@ -299,7 +305,7 @@ class GraphOptions:
 
         graph, header = open_store(folder), read_header(folder)
         encoder = None if header.encoder is None else TableEncoder.from_dict(header.encoder)
-        if wanted is not None and (encoder is None or encoder.columns != wanted.columns):
+        if expected is not None and (encoder is None or encoder.columns != expected.columns):
             raise ConfigError(
                 f"{folder}: its features must be encoded as the model's were; they are not. Build "
                 "it with graphfilter store ... --like RUN."
@@ -311,36 +317,49 @@ class GraphOptions:
 
     def _check(self) -> None:
         """Raise unless one graph is named, and only what applies to it."""
-        named = [name for name in ("dataset", "graph") if getattr(self, name) is not None]
+        sources = [name for name in ("dataset", "graph") if getattr(self, name) is not None]
         tables = self.edges is not None or self.vertices is not None
-        if tables + len(named) != 1:
+        if tables + len(sources) != 1:
             raise ConfigError(
-                "name one graph: --edges and --vertices, or --dataset NAME, or --graph FILE."
+                "name one graph: --vertices and --edges, or --dataset NAME, or --graph FILE."
             )
         if tables:
-            if self.edges is None or self.vertices is None:
-                missing = "--edges" if self.edges is None else "--vertices"
-                raise ConfigError(f"--edges and --vertices go together; {missing} is missing.")
+            if self.vertices is None:
+                raise ConfigError("--edges and --vertices go together; --vertices is missing.")
             return
         if self.directed and self.graph is None:
             raise ConfigError(
                 "--directed is for tables and files; a dataset with directions has a name of "
                 "its own, such as texas_directed: see graphfilter data list."
             )
-        fine = {f"--{named[0]}", "--directed"}
+        fine = {f"--{sources[0]}", "--directed"}
         words = [word for word in self.words(FitOptions) if word.startswith("--")]
         for word in words:
             if word in ("--edge-time", "--as-of"):
                 raise ConfigError(
-                    f"{word} is for tables (--edges and --vertices): --{named[0]} has no "
+                    f"{word} is for tables (--edges and --vertices): --{sources[0]} has no "
                     "times of edges. Train on a table or store of the earlier edges, and predict "
                     "one of all."
                 )
             if word not in fine:
                 raise ConfigError(
                     f"{word} is for tables (--edges and --vertices); leave it out with "
-                    f"--{named[0]}, which has its own."
+                    f"--{sources[0]}, which has its own."
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(GraphOptions):
+    """Name a run, and a graph for its model where it is not that of the run."""
+
+    run: Annotated[Path, Run]
+    model: OwnModel = None
+
+    def load(self) -> "tuple[VertexEstimator, RunDescription, TableEncoder | None]":
+        """Load the model of the run, how it was made, and how its table was encoded."""
+        from graphfilter.runs.loading import load_run
+
+        return load_run(self.run, model_of(self.model))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -426,13 +445,13 @@ class PredictedOptions(FitOptions):
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Leave out of the features what is to be predicted."""
-        chosen = super().columns(like)
+        columns = super().columns(like)
         targets = split_commas(self.number or self.multilabel)
         for name in targets:
-            if name in chosen.features:
+            if name in columns.features:
                 raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
-        dropped = (*chosen.drop, *(n for n in targets if n not in chosen.drop))
-        return replace(chosen, drop=dropped, predicted=targets)
+        dropped = (*columns.drop, *(n for n in targets if n not in columns.drop))
+        return replace(columns, drop=dropped, predicted=targets)
 
     def read_target(self) -> "Target":
         """Read what is to be predicted, one row per vertex."""

@@ -20,7 +20,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment, plotly_source
-from graphfilter.runs.layout import REPORT_FILE, RUN_FILES
+from graphfilter.runs.loading import REPORT_FILE, RUN_FILES
 from graphfilter.runs.plan import Source
 from graphfilter.tables.formats import TABLES
 from graphfilter.util.errors import ConfigError

@@ -1,13 +1,13 @@
-"""graphfilter serve: score vertices over HTTP with the model of a run."""
+"""graphfilter serve and studio: a run behind HTTP, and a page for a table."""
 
 # Annotations of fields are evaluated here: typer reads them.
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from graphfilter.cli.options import OwnModel, Run, option_field
+from graphfilter.cli.options import option_field
 from graphfilter.cli.screen import say, tell, waiting
-from graphfilter.cli.sources import GraphOptions, model_of
+from graphfilter.cli.sources import GraphOptions, RunOptions
 
 if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
@@ -18,7 +18,7 @@ LIMITS = "More: limits"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serve(GraphOptions):
+class Serve(RunOptions):
     """Score vertices over HTTP: known ones by id, new ones by their features and neighbours.
 
     POST /score takes and returns JSON; /docs describes the requests, /openapi.json does so for
@@ -52,8 +52,6 @@ class Serve(GraphOptions):
     """
 
     first: ClassVar[str] = "host port token_file"
-    run: Annotated[Path, Run]
-    model: OwnModel = None
     host: str = "127.0.0.1"
     port: int = option_field(8000, min=0, max=65535)
     token_file: Path | None = None
@@ -65,7 +63,6 @@ class Serve(GraphOptions):
 
     def __call__(self) -> None:
         """Load the model and its graph, score the graph once, and serve until stopped."""
-        from graphfilter.runs.loading import load_run
         from graphfilter.web.endpoint import Endpoint, read_token
         from graphfilter.web.requests import Limits
         from graphfilter.web.scorer import Scorer
@@ -74,7 +71,7 @@ class Serve(GraphOptions):
         limits = Limits(self.most_mb << 20, self.most_vertices, self.seconds, self.most_waiting)
         limits.check()
         token = None if self.token_file is None else read_token(self.token_file)
-        estimator, about, encoder = load_run(self.run, model_of(self.model))
+        estimator, about, encoder = self.load()
         graph = self._take_graph(about, encoder)
         with waiting("scoring the vertices of the graph", quiet=self.quiet):
             scorer = Scorer(estimator, about, encoder, graph, self.within)
@@ -100,3 +97,52 @@ class Serve(GraphOptions):
         n, m = count(graph.n_vertices, "vertex", "vertices"), count(graph.n_edges, "edge")
         tell([f"using the graph saved with the run: {n}, {m}."], quiet=self.quiet)
         return graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class Studio(GraphOptions):
+    """Fit tables on a local web page: drop them, see how each column was read, fit, watch.
+
+    Nothing leaves this machine, and only this machine can see the page. Runs can be downloaded as
+    graphfilter fit would have written them.
+
+    Example:  graphfilter studio
+
+    Example:  graphfilter studio --vertices vertices.csv --edges edges.csv
+
+    Attributes
+    ----------
+    port : N
+        Port; 0 for any free one.
+    upload_limit : N
+        Largest table to upload, in MB.
+    browser
+        Open the page in a browser.
+    """
+
+    first: ClassVar[str] = "edges vertices label dataset port"
+    port: int = option_field(0, min=0, max=65535)
+    upload_limit: int | None = option_field(None, min=1, show_default="64")
+    browser: bool = True
+
+    def __call__(self) -> None:
+        """Read the graph that is named, if any; serve the page until stopped."""
+        import webbrowser
+
+        from graphfilter.web.server import serve
+        from graphfilter.web.studio import UPLOAD_LIMIT_MB, Studio
+
+        source, words = None, self.words(GraphOptions)
+        if words:
+            source = replace(self.read(), words=words)
+        limit = self.upload_limit or UPLOAD_LIMIT_MB
+        running = Studio(source, port=self.port, upload_limit_mb=limit)
+
+        def announce() -> None:
+            say(f"The studio is at {running.url}")
+            notes = ["press Ctrl-C to stop it; runs that were not downloaded are then lost."]
+            tell(notes, quiet=self.quiet)
+            if self.browser:
+                webbrowser.open(running.url)
+
+        serve(running, announce)
