@@ -7,10 +7,10 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +27,7 @@ from graphfilter.data import make_karate
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.folder import repeat_command
 from graphfilter.runs.plan import Source, plan_fit
-from graphfilter.web.run_setting import RunSetting
+from graphfilter.web.fits import Setting
 
 N, N_OLD = 150, 110
 QUICK = ("--epochs", 10, "--no-baselines", "--quiet")
@@ -224,15 +224,19 @@ def sorted_like(found: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...
 
 @pytest.mark.parametrize(
     "setting",
-    [RunSetting(), RunSetting(operator="laplacian", n_layers=4, filter_init="uniform", seed=3)],
+    [
+        Setting(model="filter"),
+        Setting(model="filter", operator="laplacian", n_layers=4, filter_init="uniform", seed=3),
+    ],
 )
-def test_command_of_the_studio_repeats_its_setting(parse: Parse, setting: RunSetting) -> None:
+def test_command_of_the_studio_repeats_its_setting(parse: Parse, setting: Setting) -> None:
     estimator = setting.classifier()
     plan = plan_fit(Source(make_karate(), words=KARATE), setting.seed)
     seen = parse(repeat_command(plan, estimator, "run", baselines=setting.baselines))
     assert type(seen["estimator"]) is SGFClassifier
     params = seen["estimator"].get_params()
-    wanted = asdict(setting)
+    wanted = msgspec.structs.asdict(setting)
+    assert (wanted.pop("model"), wanted.pop("effort")) == ("filter", "full")
     assert params["random_state"] == seen["plan"].seed == wanted.pop("seed")
     assert seen["how"].baselines is wanted.pop("baselines")
     assert {name: params[name] for name in wanted} == wanted

@@ -238,7 +238,17 @@ def is_number(cell: str) -> bool:
 def test_table_of_vertices_alone_is_fitted_and_predicted(graphfilter, tmp_path: Path) -> None:
     rows = "".join(f"v{i},{i % 5},{'ab'[i % 5 > 2]}\n" for i in range(60))
     (tmp_path / "v.csv").write_text(f"id,x,label\n{rows}")
-    words = ("fit", "--vertices", tmp_path / "v.csv", "--model", "sgf", "--epochs", 3, "--layers", 2)
+    words = (
+        "fit",
+        "--vertices",
+        tmp_path / "v.csv",
+        "--model",
+        "sgf",
+        "--epochs",
+        3,
+        "--layers",
+        2,
+    )
     fit = graphfilter(*words, "--no-baselines", "--out", tmp_path / "run")
     assert fit.code == 0, fit.err
     assert "no table of edges: vertices have no neighbours." in fit.err
