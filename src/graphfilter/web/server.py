@@ -215,7 +215,6 @@ def prompt_protocol(seconds: float, seconds_to_take: float) -> type[Any]:
     client that does not read. The time to send runs from the start of a connection, or the first
     byte after an answer, to the end of the headers; that of the body is limited where it is read.
     """
-
     base: Any = H11Protocol
 
     class Prompt(base):
