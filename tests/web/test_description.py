@@ -11,7 +11,7 @@ from tests.web_client import WebClient
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
 from graphfilter.web.description import describe_endpoint, example_new, render_docs
-from graphfilter.web.requests import Limits
+from graphfilter.web.requests import Limits, read_score_request
 from graphfilter.web.scorer import Scorer
 
 
@@ -86,3 +86,13 @@ def test_features_without_names_are_described_as_a_list() -> None:
     vertex = describe_endpoint(scorer)["components"]["schemas"]["Vertex"]
     assert vertex["properties"]["features"]["minItems"] == 2
     assert example_new(scorer)["vertices"][0]["features"] == [0.0, 0.0]
+
+
+def test_example_of_a_new_vertex_has_every_column() -> None:
+    graph = gf.data.make_csbm(n_vertices=30, n_features=12, frequency=0.3)
+    graph = graph.replace(feature_names=[f"x{i}" for i in range(12)])
+    clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
+    scorer = Scorer(clf, RunDescription(), None, graph)
+    ids, vertices = read_score_request(json.dumps(example_new(scorer)).encode(), Limits())
+    assert not ids
+    assert len(scorer.score_new(vertices).vertices) == 1

@@ -81,7 +81,7 @@ def example_ids(scorer: Scorer) -> dict[str, Any]:
 def example_new(scorer: Scorer) -> dict[str, Any]:
     """Return a request for a new vertex, with words of the fit or blanks as its features."""
     features: Any = [0.0] * min(scorer.graph.n_features, 3)
-    if columns := list_columns(scorer)[:8]:
+    if columns := list_columns(scorer):
         features = {column["name"]: _KINDS[column["kind"]][1] for column in columns}
         features |= {c["name"]: c["categories"][0] for c in columns if c.get("categories")}
         features |= {c["name"]: [0.5] * c["length"] for c in columns if "length" in c}

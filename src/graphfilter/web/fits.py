@@ -123,12 +123,12 @@ class StudioFit:
             self.state = end
 
     def _fit(self) -> None:
-        classifier = self.setting.classifier()
         summary = fit_folder(
-            plan_fit(self.entry.source, self.setting.seed), classifier, self.folder,
+            plan_fit(self.entry.source, self.setting.seed), self.setting.classifier(), self.folder,
             baselines=self.setting.baselines, callback=Callback(self._watch), command_out="run",
             draw=draw_run,
         )  # fmt: skip
+        classifier = summary.fit.estimator
         self.headline = f"{summary.conclusion.headline} {summary.conclusion.reason}".strip()
         if isinstance(classifier, SGFClassifier):
             learned = dict(classifier.filter_.named_parameters())
