@@ -29,11 +29,19 @@ def public_rooms() -> list[ModuleType]:
     return [graphfilter, *filter(inspect.ismodule, named), peers, readers]
 
 
+def names_of(room: ModuleType) -> list[str]:
+    """Return the public names of a room: those that it lists, or all that it takes of its files."""
+    if room is peers:
+        return list(peers.NETWORKS)
+    every = [n for n, v in vars(room).items() if n[0] != "_" and not inspect.ismodule(v)]
+    return getattr(room, "__all__", every)
+
+
 def public_names() -> dict[str, Any]:
     return {
         f"{room.__name__}.{name}": getattr(room, name)
         for room in public_rooms()
-        for name in (peers.NETWORKS if room is peers else room.__all__)
+        for name in names_of(room)
         if not inspect.ismodule(getattr(room, name))
     }
 

@@ -548,13 +548,13 @@ def test_score_of_no_answers_is_not_a_number_but_none() -> None:
 def test_lift_of_all_is_one_and_of_a_perfect_top_is_the_most(drawn) -> None:
     scores, truth = drawn
     everything = lifts(scores, truth, shares=(1.0,))[0]
-    assert everything.lift == pytest.approx(1)
-    assert everything.found == pytest.approx(1)
+    assert everything["lift"] == pytest.approx(1)
+    assert everything["found"] == pytest.approx(1)
     perfect = lifts(truth.astype(float), truth, shares=(0.05,))[0]
-    assert perfect.lift == pytest.approx(1 / truth.mean())
+    assert perfect["lift"] == pytest.approx(1 / truth.mean())
     flat = lifts(np.full(200, 0.5), truth)
-    assert [lift.lift for lift in flat] == pytest.approx([1, 1, 1])
-    assert [lift.n_vertices for lift in flat] == [2, 10, 20]
+    assert [top["lift"] for top in flat] == pytest.approx([1, 1, 1])
+    assert [top["n_vertices"] for top in flat] == [2, 10, 20]
     assert lifts(scores, np.zeros(200, bool)) == []
 
 

@@ -6,43 +6,10 @@ Its coefficients are learned (:class:`StackedFilter`, :class:`HorizontalFilter`,
 a ``response`` to draw, and exact gradients in memory that does not grow with its degree.
 """
 
-from graphfilter.filters.base import Config, Filter, FilterConfig, apply_filters
-from graphfilter.filters.chebyshev import (
-    ChebyshevFilter,
-    ChebyshevFilterConfig,
-    RepeatedChebyshevFilter,
-    RepeatedChebyshevFilterConfig,
-)
-from graphfilter.filters.horizontal import HorizontalFilter, HorizontalFilterConfig
-from graphfilter.filters.identity import IdentityFilter, IdentityFilterConfig
-from graphfilter.filters.pagerank import (
-    ExactPageRankFilter,
-    ExactPageRankFilterConfig,
-    PageRankFilter,
-    PageRankFilterConfig,
-)
-from graphfilter.filters.power import PowerFilter, PowerFilterConfig
-from graphfilter.filters.stacked import StackedFilter, StackedFilterConfig
-
-__all__ = [
-    "ChebyshevFilter",
-    "ChebyshevFilterConfig",
-    "Config",
-    "ExactPageRankFilter",
-    "ExactPageRankFilterConfig",
-    "Filter",
-    "FilterConfig",
-    "HorizontalFilter",
-    "HorizontalFilterConfig",
-    "IdentityFilter",
-    "IdentityFilterConfig",
-    "PageRankFilter",
-    "PageRankFilterConfig",
-    "PowerFilter",
-    "PowerFilterConfig",
-    "RepeatedChebyshevFilter",
-    "RepeatedChebyshevFilterConfig",
-    "StackedFilter",
-    "StackedFilterConfig",
-    "apply_filters",
-]
+from graphfilter.filters.base import *
+from graphfilter.filters.chebyshev import *
+from graphfilter.filters.horizontal import *
+from graphfilter.filters.identity import *
+from graphfilter.filters.pagerank import *
+from graphfilter.filters.power import *
+from graphfilter.filters.stacked import *

@@ -21,6 +21,8 @@ from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, a
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.plugins import SYSTEMS, load_plug_ins
 
+__all__ = ["Config", "Filter", "FilterConfig", "apply_filters"]
+
 
 def added(default: Any) -> Any:
     """Make a field that records of earlier versions do not know.
@@ -80,13 +82,12 @@ def read_config(described: Mapping[str, Any]) -> Config:
 @cache
 def _config_of(kind: str) -> type[Config]:
     # Of its own: a config that inherits from another one is of no other kind.
-    known = [each for each in _subclasses(Config) if vars(each).get("kind") == kind]
-    if not known:
+    for _ in range(2):
+        alike = [each for each in _subclasses(Config) if vars(each).get("kind") == kind]
+        if len(alike) == 1:
+            return alike[0]
         load_plug_ins(SYSTEMS)
-        known = [each for each in _subclasses(Config) if vars(each).get("kind") == kind]
-    if len(known) != 1:
-        raise ValueError(f"a config of unknown kind {kind!r}")
-    return known[0]
+    raise ValueError(f"a config of unknown kind {kind!r}")
 
 
 def _subclasses(config: type[Config]) -> Iterator[type[Config]]:
@@ -248,6 +249,18 @@ class Filter(nn.Module, ABC):
         return card(type(self).__name__, [row for row in rows if row[1]], figure)
 
 
+class FixedFilter(Filter):
+    """A filter without learnable scalars: its weights are known when it is made."""
+
+    def __init__(self, config: FilterConfig, weights: Tensor) -> None:
+        super().__init__(config)
+        self.degree = len(weights) - 1
+        self.register_buffer("theta", weights, persistent=False)
+
+    def weights(self) -> Tensor:
+        return self.get_buffer("theta")
+
+
 def apply_filters(filters: Sequence[Filter], operator: Operator, x: Tensor) -> Tensor:
     """Apply R filters of one config at once, each to its own R-th of the columns of ``x``.
 
@@ -273,8 +286,8 @@ def polynomials_of(filters: Sequence[Filter], operator: Operator) -> tuple[Basis
     filters[0].check_operator(operator)
     if any(f.config != filters[0].config for f in filters):
         raise ConfigError("filters that run side by side must have one config.")
-    basis = filters[0].basis()
     weights = filters[0].weights_side_by_side(filters)
+    basis = filters[0].basis()
     if basis == Basis.powers() and operator.radius != 1:
         powers = torch.arange(len(weights), dtype=torch.float64, device=weights.device)
         weights = weights.double() * (operator.radius**powers)[:, None]

@@ -14,6 +14,13 @@ from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators.polynomial import Basis
 from graphfilter.util.errors import ConfigError, check_count
 
+__all__ = [
+    "ChebyshevFilter",
+    "ChebyshevFilterConfig",
+    "RepeatedChebyshevFilter",
+    "RepeatedChebyshevFilterConfig",
+]
+
 
 @dataclass(frozen=True)
 class ChebyshevFilterConfig(FilterConfig):

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.util.errors import ConfigError, check_count
 
+__all__ = ["HorizontalFilter", "HorizontalFilterConfig"]
+
 
 @dataclass(frozen=True)
 class HorizontalFilterConfig(FilterConfig):
@@ -52,8 +54,8 @@ class HorizontalFilter(Filter, config=HorizontalFilterConfig):
         if start.ndim > 1:
             raise ConfigError(f"init must be one number or a row; got shape {tuple(start.shape)}.")
         values = init.tolist() if isinstance(init, Tensor) else init
-        given = float(values) if isinstance(values, int | float) else tuple(map(float, values))
-        super().__init__(HorizontalFilterConfig(degree, given))
+        values = float(values) if isinstance(values, int | float) else tuple(map(float, values))
+        super().__init__(HorizontalFilterConfig(degree, values))
         self.degree = degree
         self.register_buffer("start", start.expand(degree + 1).clone(), persistent=False)
         self.theta = nn.Parameter(torch.empty(degree + 1))

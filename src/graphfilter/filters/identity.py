@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from graphfilter.filters.base import Filter, FilterConfig
+from graphfilter.filters.base import FilterConfig, FixedFilter
+
+__all__ = ["IdentityFilter", "IdentityFilterConfig"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class IdentityFilterConfig(FilterConfig):
     """See :class:`IdentityFilter`."""
 
 
-class IdentityFilter(Filter, config=IdentityFilterConfig):
+class IdentityFilter(FixedFilter, config=IdentityFilterConfig):
     r"""Leave every column as it is, :math:`f(\lambda) = 1`: the network is an MLP.
 
     Examples
@@ -25,11 +26,5 @@ class IdentityFilter(Filter, config=IdentityFilterConfig):
     [1.0, 1.0, 1.0]
     """
 
-    degree = 0
-
     def __init__(self) -> None:
-        super().__init__(IdentityFilterConfig())
-        self.register_buffer("theta", torch.ones(1), persistent=False)
-
-    def weights(self) -> Tensor:
-        return self.get_buffer("theta")
+        super().__init__(IdentityFilterConfig(), torch.ones(1))

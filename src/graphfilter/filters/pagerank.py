@@ -6,12 +6,18 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from graphfilter.filters.base import Filter, FilterConfig
+from graphfilter.filters.base import FilterConfig, FixedFilter
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis
 from graphfilter.util.errors import ConfigError, check_count
+
+__all__ = [
+    "ExactPageRankFilter",
+    "ExactPageRankFilterConfig",
+    "PageRankFilter",
+    "PageRankFilterConfig",
+]
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class PageRankFilterConfig(FilterConfig):
         _check_teleport(self.alpha)
 
 
-class PageRankFilter(Filter, config=PageRankFilterConfig):
+class PageRankFilter(FixedFilter, config=PageRankFilterConfig):
     r"""K steps of personalised PageRank, the filter of APPNP.
 
     .. math:: f(\lambda) = \alpha \sum_{k<K} (1-\alpha)^k \lambda^k + (1-\alpha)^K \lambda^K
@@ -46,15 +52,11 @@ class PageRankFilter(Filter, config=PageRankFilterConfig):
     """
 
     def __init__(self, K: int = 10, alpha: float = 0.1) -> None:
-        super().__init__(PageRankFilterConfig(K, alpha))
-        self.alpha = alpha
-        self.degree = K
+        config = PageRankFilterConfig(K, alpha)
         theta = (1 - alpha) ** torch.arange(K + 1, dtype=torch.float64)
         theta[:-1] *= alpha
-        self.register_buffer("theta", theta, persistent=False)
-
-    def weights(self) -> Tensor:
-        return self.get_buffer("theta")
+        super().__init__(config, theta)
+        self.alpha = alpha
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class ExactPageRankFilterConfig(FilterConfig):
             raise ConfigError(f"tolerance must be in (0, 1); got {self.tolerance}.")
 
 
-class ExactPageRankFilter(Filter, config=ExactPageRankFilterConfig):
+class ExactPageRankFilter(FixedFilter, config=ExactPageRankFilterConfig):
     r"""The limit of personalised PageRank, the filter of PPNP, for spectra in [-1, 1].
 
     .. math:: f(\lambda) = \frac{\alpha}{1 - c\lambda}, \quad c = 1 - \alpha
@@ -98,24 +100,20 @@ class ExactPageRankFilter(Filter, config=ExactPageRankFilterConfig):
     """
 
     def __init__(self, alpha: float = 0.1, tolerance: float = 1e-12) -> None:
-        super().__init__(ExactPageRankFilterConfig(alpha, tolerance))
-        self.alpha = alpha
-        self.tolerance = tolerance
+        config = ExactPageRankFilterConfig(alpha, tolerance)
         c = 1 - alpha
         root = math.sqrt(1 - c * c)
         z = (1 - root) / c if c > 0 else 0.0
         # The rest of the series is at most 2 alpha/root * z^(K+1) / (1 - z).
         bound = tolerance * root * (1 - z) / (2 * alpha)
-        self.degree = max(0, math.ceil(math.log(bound) / math.log(z)) - 1) if z > 0 else 0
-        theta = 2 * z ** torch.arange(self.degree + 1, dtype=torch.float64)
+        degree = max(0, math.ceil(math.log(bound) / math.log(z)) - 1) if z > 0 else 0
+        theta = 2 * z ** torch.arange(degree + 1, dtype=torch.float64)
         theta[0] = 1.0
-        self.register_buffer("theta", theta * alpha / root, persistent=False)
+        super().__init__(config, theta * alpha / root)
+        self.alpha, self.tolerance = alpha, tolerance
 
     def basis(self) -> Basis:
         return Basis.chebyshev(-1.0, 1.0)
-
-    def weights(self) -> Tensor:
-        return self.get_buffer("theta")
 
     def check_operator(self, operator: Operator) -> None:
         if operator.radius > 1:

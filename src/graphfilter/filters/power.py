@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from graphfilter.filters.base import Filter, FilterConfig
+from graphfilter.filters.base import FilterConfig, FixedFilter
 from graphfilter.util.errors import check_count
+
+__all__ = ["PowerFilter", "PowerFilterConfig"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class PowerFilterConfig(FilterConfig):
         check_count("k", self.k, least=0)
 
 
-class PowerFilter(Filter, config=PowerFilterConfig):
+class PowerFilter(FixedFilter, config=PowerFilterConfig):
     r"""Nothing to learn: :math:`f(\lambda) = \lambda^k`, the filter of SGC (Wu et al. 2019).
 
     Examples
@@ -32,11 +33,7 @@ class PowerFilter(Filter, config=PowerFilterConfig):
     """
 
     def __init__(self, k: int = 2) -> None:
-        super().__init__(PowerFilterConfig(k))
-        self.degree = k
+        config = PowerFilterConfig(k)
         theta = torch.zeros(k + 1)
         theta[k] = 1.0
-        self.register_buffer("theta", theta, persistent=False)
-
-    def weights(self) -> Tensor:
-        return self.get_buffer("theta")
+        super().__init__(config, theta)

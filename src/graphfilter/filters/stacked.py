@@ -14,6 +14,8 @@ from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Dropout
 from graphfilter.util.errors import ConfigError, check_count, check_number
 
+__all__ = ["StackedFilter", "StackedFilterConfig"]
+
 
 @dataclass(frozen=True)
 class StackedFilterConfig(FilterConfig):

@@ -25,6 +25,8 @@ from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.operators import Operator
 from graphfilter.util.errors import check_count, check_number
 
+__all__ = ["GraphNetwork", "ModelConfig", "Network", "SideBySide", "SizedNetwork", "TrainingOutput"]
+
 # Numbers of four bytes per vertex that a training step holds at its peak: of each hidden column
 # what is kept for the gradient, of each further layer, and while gradients are made; of each
 # feature; of each column that is filtered after the head.
@@ -295,7 +297,8 @@ class Network(nn.Module, ABC, Generic[ConfigT]):
 
     def filter_parameters(self) -> list[nn.Parameter]:
         """Return the scalars of its filters, which train at a rate of their own."""
-        return []
+        shown = self.main_filter()
+        return [] if shown is None else list(shown.parameters())
 
     @property
     def rate(self) -> float:

@@ -5,8 +5,9 @@ FilteredFeatures: gfNN (NT & Maehara 2019) and GLP (Li et al. 2019), a fixed fil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,8 @@ from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.operators.kinds import Channels, channel_names
 from graphfilter.util.errors import ConfigError
+
+__all__ = ["ChannelNetwork", "ChannelNetworkConfig", "FilteredFeatures", "FilteredFeaturesConfig"]
 
 
 @dataclass(frozen=True)
@@ -118,26 +121,21 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConf
 
         They share the weights; the first has the bias.
         """
-        made = []
-        for k, (name, weight) in enumerate(zip(self.channels, self._heads(), strict=True)):
-            one = FilterNetwork(
-                self.encoder.weight.shape[0],
-                weight.shape[1],
-                self.learned_filters()[name],
-                hidden_size=self.config.hidden_size,
-            )
+        made, bias, width = [], self.head.bias.detach(), self.config.hidden_size
+        for (name, filter), weight in zip(
+            self.learned_filters().items(), self._heads(), strict=True
+        ):
+            sizes = self.encoder.weight.shape[0], weight.shape[1]
+            one = FilterNetwork(*sizes, filter, hidden_size=width)
             one.encoder = self.encoder
             one.head.weight = nn.Parameter(weight.detach(), requires_grad=False)
-            bias = self.head.bias.detach()
-            one.head.bias = nn.Parameter(bias if k == 0 else 0 * bias, requires_grad=False)
+            one.head.bias = nn.Parameter(0 * bias if made else bias, requires_grad=False)
             made.append((one.eval(), _channels(operator).part(name)))
         return made
 
     def learned_filters(self) -> dict[str, Filter]:
         """Return the filter of each channel by its name."""
-        return {
-            n: f for n, f in zip(self.channels, self.filters, strict=True) if isinstance(f, Filter)
-        }
+        return dict(zip(self.channels, cast("Iterable[Filter]", self.filters), strict=True))
 
     @torch.no_grad()
     def contributions(self, operator: Operator, x: Input) -> dict[str, float]:

@@ -39,6 +39,17 @@ from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.kernels.native_residual import residual, takes_residual
 from graphfilter.util.errors import ConfigError, GraphError
 
+__all__ = [
+    "MixedConfig",
+    "MixedNetwork",
+    "NormedConfig",
+    "NormedNetwork",
+    "ResidualConfig",
+    "ResidualNetwork",
+    "ToldConfig",
+    "ToldNetwork",
+]
+
 
 @dataclass(frozen=True)
 class DeepConfig(ModelConfig):

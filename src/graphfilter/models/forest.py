@@ -28,6 +28,8 @@ from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError, check_count
 from graphfilter.util.machine import thread_limit
 
+__all__ = ["Fitted", "Forest", "ForestConfig"]
+
 Weight = NDArray[np.float64] | None
 
 

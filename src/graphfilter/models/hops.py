@@ -35,6 +35,8 @@ from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import COLUMNS, stack_powers
 from graphfilter.util.machine import blocks
 
+__all__ = ["HopNetwork", "HopNetworkConfig", "WeightedHops", "WeightedHopsConfig"]
+
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
 # same batches on every machine.
 READ_BYTES = 1 << 25

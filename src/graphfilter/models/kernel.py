@@ -27,6 +27,8 @@ from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.machine import blocks, capturing
 
+__all__ = ["KernelConfig", "KernelMachine"]
+
 Array = NDArray[np.float64]
 CPU = torch.device("cpu")
 

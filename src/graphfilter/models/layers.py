@@ -23,6 +23,8 @@ from graphfilter.operators import SparseFeatures
 from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.util.machine import blocks
 
+__all__ = ["Linear", "drop"]
+
 
 class Columns(NamedTuple):
     """Hidden columns from ``first`` to before ``last``, of ``total``."""

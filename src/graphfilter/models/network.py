@@ -47,6 +47,8 @@ from graphfilter.operators.polynomial import apply_polynomial
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter.util.machine import memory_of_process
 
+__all__ = ["FilterNetwork", "FilterNetworkConfig"]
+
 # Peak memory of a hidden column in a training step, per vertex, in float32: benchmarks/blocks.py.
 BYTES_PER_ENTRY = 32
 # Blocks are multiples of so many columns: the compiled kernel pads them, so fewer cost the same.
@@ -310,9 +312,6 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
 
     def main_filter(self) -> Filter:
         return self.filter
-
-    def filter_parameters(self) -> list[nn.Parameter]:
-        return list(self.filter.parameters())
 
     def linear_parameters(self) -> list[nn.Parameter]:
         inside = set(self.filter.parameters())

@@ -20,6 +20,8 @@ from graphfilter.util.errors import ConfigError, check_count, check_number
 from graphfilter.util.machine import compiled_threads
 from graphfilter.util.words import count
 
+__all__ = ["Trees", "TreesConfig"]
+
 # The most work of boosting: training vertices × columns × classes.
 MOST_BOOSTED = 2 * 10**7
 # Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two

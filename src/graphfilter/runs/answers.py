@@ -108,7 +108,7 @@ def measure_decision(
         scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
         content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
         content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
-        content["lift"][part] = [lift.to_dict() for lift in lifts(scores, truth)]
+        content["lift"][part] = lifts(scores, truth)
     return content
 
 

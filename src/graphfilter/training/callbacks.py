@@ -13,7 +13,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
@@ -205,24 +204,22 @@ class Callback:
             end = self.on_epoch(progress)
             return bool(function(progress)) or bool(end)
 
-        return Callback(
-            both,
-            checkpoint=self.checkpoint,
-            checkpoint_seconds=self.checkpoint_seconds,
-            resume=self.resume,
-        )
+        return Callback(both, **self._kept_in(self.checkpoint))
 
     def of_compared(self) -> Callback:
         """Return the callback of what is compared with a fit: nothing of it is kept on disk."""
         return self._derived(lambda progress: self.on_epoch(replace(progress, compared=True)), None)
 
     def _derived(self, function: OnEpoch, checkpoint: str | Path | None) -> Callback:
-        return Callback(
-            function if self.watches else None,
-            checkpoint=checkpoint,
-            checkpoint_seconds=self.checkpoint_seconds,
-            resume=self.resume and checkpoint is not None,
-        )
+        return Callback(function if self.watches else None, **self._kept_in(checkpoint))
+
+    def _kept_in(self, checkpoint: str | Path | None) -> dict[str, Any]:
+        """Return the settings of a callback whose state is in this file, or nowhere."""
+        return {
+            "checkpoint": checkpoint,
+            "checkpoint_seconds": self.checkpoint_seconds,
+            "resume": self.resume and checkpoint is not None,
+        }
 
 
 SILENT = Callback()
@@ -255,12 +252,7 @@ class LoggedProgress(Callback):
     """
 
     def __init__(self, callback: Callback = SILENT) -> None:
-        super().__init__(
-            callback.on_epoch,
-            checkpoint=callback.checkpoint,
-            checkpoint_seconds=callback.checkpoint_seconds,
-            resume=callback.resume,
-        )
+        super().__init__(callback.on_epoch, **callback._kept_in(callback.checkpoint))
         self._last: Progress | None = None
         self._logged = time.monotonic()
         self._handler: logging.Handler | None = None
@@ -276,7 +268,7 @@ class LoggedProgress(Callback):
 
     def __exit__(self, *_: object) -> None:
         if self._last is not None:
-            _log(self._last)
+            self._log(self._last)
         if self._handler is not None:
             LOGGER.removeHandler(self._handler)
             LOGGER.setLevel(self._level)
@@ -285,20 +277,18 @@ class LoggedProgress(Callback):
         self._last = progress
         if time.monotonic() - self._logged >= SECONDS_BETWEEN_LINES:
             self._logged = time.monotonic()
-            _log(progress)
+            self._log(progress)
         return super().on_epoch(progress)
 
-
-def _log(progress: Progress) -> None:
-    if not isfinite(score := progress.val_score):
-        shown = "unknown"
-    else:  # Shares in percent, R² as it is.
+    def _log(self, progress: Progress) -> None:
+        score = progress.val_score
+        # Shares in percent, R² as it is.
         shown = f"{score:.3f}" if progress.score_name == "r2" else f"{100 * score:.1f} %"
-    LOGGER.info(
-        "epoch %d of at most %d: loss %.3f, validation %s %s",
-        progress.epoch,
-        progress.max_epochs,
-        progress.loss,
-        SCORE_NAMES[progress.score_name],
-        shown,
-    )
+        LOGGER.info(
+            "epoch %d of at most %d: loss %.3f, validation %s %s",
+            progress.epoch,
+            progress.max_epochs,
+            progress.loss,
+            SCORE_NAMES[progress.score_name],
+            shown if math.isfinite(score) else "unknown",
+        )

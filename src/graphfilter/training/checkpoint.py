@@ -29,16 +29,13 @@ def save_checkpoint(
     seconds: float,
 ) -> None:
     """Write everything that changes while training, atomically."""
-    tensors: dict[str, Tensor] = {}
-    for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
-        tensors |= _state_of(r, run, generator)
+    tensors = _state_of(runs, generators)
     adam = optimizer.state_dict()["state"]
     for i, moments in adam.items():
         tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
-    called_off = [run.stopped if run.stopped in CALLED_OFF else "" for run in runs]
     content = {
-        "kind": "checkpoint", "key": key, "epoch": epoch, "seconds": seconds,
-        "called_off": called_off, "adam": sorted(adam),
+        "kind": "checkpoint", "key": key, "epoch": epoch, "seconds": seconds, "adam": sorted(adam),
+        "called_off": [run.stopped if run.stopped in CALLED_OFF else "" for run in runs],
     }  # fmt: skip
     write_tensors(path, tensors, content)
 
@@ -95,16 +92,14 @@ def _check(
         raise ValueError(f"epoch is {epoch!r}")
     if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
         raise ValueError(f"seconds is {seconds!r}")
-    expected: dict[str, Tensor] = {}
     steps: dict[Tensor, int] = {}
-    for r, why in zip(range(len(runs)), content["called_off"], strict=True):
-        run = runs[r]
+    for r, (run, why) in enumerate(zip(runs, content["called_off"], strict=True)):
         run.play(tensors[f"run{r}.history"], tensors[f"run{r}.filter_history"], why)
         length = len(run.history["loss"])
         if not (length == epoch if run.training else 1 <= length <= epoch):
             raise ValueError(f"run {r} has {length} epochs of {epoch}")
-        expected |= _state_of(r, run, generators[r])
         steps |= dict.fromkeys(run.model.parameters(), length * run.n_steps)
+    expected = _state_of(runs, generators)
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     moments: dict[int, dict[str, Tensor]] = {}
     for i in content["adam"]:
@@ -128,11 +123,14 @@ def _check(
     return moments
 
 
-def _state_of(r: int, run: Run, generator: torch.Generator) -> dict[str, Tensor]:
-    """Return everything that changes in a run, as tensors to be stored."""
-    stored = {f"model.{name}": value for name, value in run.model.state_dict().items()}
-    stored |= {f"best.{name}": value for name, value in run.best.items()}
-    stored["history"] = torch.tensor([*run.history.values()], dtype=torch.float64).T
-    stored["filter_history"] = torch.from_numpy(np.stack(run.filter_history))
-    stored["generator"] = generator.get_state()
-    return {f"run{r}.{name}": value for name, value in stored.items()}
+def _state_of(runs: Sequence[Run], generators: Sequence[torch.Generator]) -> dict[str, Tensor]:
+    """Return everything that changes in the runs, as tensors to be stored."""
+    stored: dict[str, Tensor] = {}
+    for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
+        stored |= {f"run{r}.model.{name}": value for name, value in run.model.state_dict().items()}
+        stored |= {f"run{r}.best.{name}": value for name, value in run.best.items()}
+        history = torch.tensor([*run.history.values()], dtype=torch.float64).T
+        stored[f"run{r}.history"] = history
+        stored[f"run{r}.filter_history"] = torch.from_numpy(np.stack(run.filter_history))
+        stored[f"run{r}.generator"] = generator.get_state()
+    return stored

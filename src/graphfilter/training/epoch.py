@@ -104,8 +104,7 @@ class Run:
         if not len(split.train):
             raise GraphError("a split must have at least one training vertex; got none.")
         self.model, self.task = model, task
-        # 'accuracy', the usual setting, is every task's own score.
-        self.monitor = task.score_name if monitor == "accuracy" else monitor
+        self.monitor = task.resolve(monitor)
         self.patience, self.patience_share = patience, patience_share
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
@@ -418,14 +417,27 @@ class Epoch:
     def _epoch(self) -> Tensor:
         """Return the curves of this epoch, and the filter's scalars after it: (·, R)."""
         self._set_training(True)
-        losses = self._losses()
+        first = self._models[0]
+        if isinstance(first, SideBySide):
+            parts = self._models, self._operator, self._x, self._generators
+            losses = self._train.mean_loss(*first.training_side_by_side(*parts))
+        else:
+            output = first.training_output(self._operator, self._x, self._generators[0])
+            losses = self._train.mean_loss(output.logits[:, None], output.vertex_weight)
+            losses = losses if output.penalty is None else losses + output.penalty
         self._optimizer.zero_grad(set_to_none=True)
         # Of their sum: given a gradient, torch would import its compiler.
         losses.sum().backward()
         self._optimizer.step()
         self._set_training(False)
         with torch.no_grad():
-            scores = self._scored.scores(self._logits([None] * len(self._models)), self._monitor)
+            if isinstance(first, SideBySide):
+                silent = [None] * len(self._models)
+                parts = self._models, self._operator, self._x, silent
+                logits = first.forward_side_by_side(*parts)
+            else:
+                logits = first(self._operator, self._x, None)[:, None]
+            scores = self._scored.scores(logits, self._monitor)
             scalars = torch.stack([run.scalars() for run in self._runs], dim=1)
             return torch.cat([losses.detach()[None].double(), scores, scalars.double()])
 
@@ -433,23 +445,6 @@ class Epoch:
         for module in self._modules:
             # As module.training, without asking whether that is a weight.
             vars(module)["training"] = mode
-
-    def _losses(self) -> Tensor:
-        """Return the training loss of each run: (R,)."""
-        first = self._models[0]
-        if isinstance(first, SideBySide):
-            given = self._models, self._operator, self._x, self._generators
-            return self._train.mean_loss(*first.training_side_by_side(*given))
-        output = first.training_output(self._operator, self._x, self._generators[0])
-        losses = self._train.mean_loss(output.logits[:, None], output.vertex_weight)
-        return losses if output.penalty is None else losses + output.penalty
-
-    def _logits(self, generators: Sequence[torch.Generator | None]) -> Tensor:
-        models, operator, x = self._models, self._operator, self._x
-        first = models[0]
-        if isinstance(first, SideBySide):
-            return first.forward_side_by_side(models, operator, x, generators)
-        return first(operator, x, generators[0])[:, None]
 
 
 class _Replay:

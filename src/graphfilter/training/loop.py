@@ -26,12 +26,7 @@ from graphfilter.training.checkpoint import FORMAT, load_checkpoint, save_checkp
 from graphfilter.training.epoch import ASKED, Adam, BatchEpoch, Epoch, FitResult, Run
 from graphfilter.training.monitors import MONITORS, Monitor
 from graphfilter.training.tasks import CLASSIFICATION, Task
-from graphfilter.util.errors import (
-    ConfigError,
-    check_count,
-    check_name,
-    check_number,
-)
+from graphfilter.util.errors import ConfigError, check_count, check_name, check_number
 from graphfilter.util.machine import threads_for
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
@@ -191,6 +186,7 @@ class Training:
                 "there must be as many models as splits and seeds; "
                 f"got {len(models)}, {len(splits)} and {len(seeds)}."
             )
+        self._optimizer = make_optimizer(models, config)
         self.runs = [
             Run(
                 model, split, labels, class_weight, monitor=config.monitor,
@@ -198,7 +194,6 @@ class Training:
             )
             for model, split in zip(models, splits, strict=True)
         ]  # fmt: skip
-        self._optimizer = make_optimizer(models, config)
         self._generators = [torch.Generator(operator.device).manual_seed(s) for s in seeds]
         self._key = self._fingerprint(splits, seeds, task) if callback.checkpoint else ""
         self.epoch, self._seconds = 0, 0.0
@@ -213,33 +208,24 @@ class Training:
         Of a training that is resumed it must be the same.
         """
         operator, x = self.operator, self._x
-        digest = hashlib.blake2b(digest_size=16)
         where = (operator.device.type, torch.__version__, FORMAT)
-        digest.update(repr((asdict(self.config), list(seeds), operator, where)).encode())
+        parts: list[str | Tensor] = [repr((asdict(self.config), list(seeds), operator, where))]
         if task is not CLASSIFICATION:
-            digest.update(repr(task).encode())
-        for split in splits:
-            for part in (split.train, split.val):
-                digest.update(part.tobytes())
-
-        def add(tensor: Tensor) -> None:
-            if tensor.numel():  # Otherwise its strides may be 0, which torch sees no bytes in.
-                # Where the bytes lie: a large graph is not copied to be hashed.
-                flat = tensor.detach().cpu().contiguous().view(-1)
-                digest.update(flat.view(torch.uint8).numpy().data)
-
-        for matrix in operator.factors():
-            for tensor in matrix.tensors():
-                add(tensor)
-        add(self._labels)
-        for tensor in x.tensors() if isinstance(x, SparseFeatures) else [x]:
-            add(tensor)
-        if self._class_weight is not None:
-            add(self._class_weight)
+            parts.append(repr(task))
+        parts += [torch.tensor(part) for split in splits for part in (split.train, split.val)]
+        parts += [tensor for matrix in operator.factors() for tensor in matrix.tensors()]
+        parts += [self._labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
+        parts += [] if self._class_weight is None else [self._class_weight]
         for model in self.models:
-            digest.update(repr(model.config).encode())
-            for value in model.state_dict().values():
-                add(value)
+            parts += [repr(model.config), *model.state_dict().values()]
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            if isinstance(part, str):
+                digest.update(part.encode())
+            elif part.numel():  # Otherwise its strides may be 0, which torch sees no bytes in.
+                # Where the bytes lie: a large graph is not copied to be hashed.
+                flat = part.detach().cpu().contiguous().view(-1)
+                digest.update(flat.view(torch.uint8).numpy().data)
         return digest.hexdigest()
 
     @property
@@ -252,14 +238,14 @@ class Training:
         callback, before, started = self._callback, self._seconds, time.perf_counter()
         saved = started + min(FIRST_CHECKPOINT - callback.checkpoint_seconds, 0.0)
         work = multiplications(self.models, self.operator, self._x)
-        members: list[int] = []
+        alive: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
         while self.epoch < until and not self.ended:
             self.epoch += 1
             training = [r for r, run in enumerate(self.runs) if run.training]
-            if training != members:
-                members = training
-                parts = cohorts_of(members, self.models, self.operator)
+            if training != alive:
+                alive = training
+                parts = cohorts_of(alive, self.models, self.operator)
                 epochs = [self._make_epoch(part) for part in parts]
             with threads_for(work):
                 for epoch in epochs:
@@ -302,11 +288,11 @@ class Training:
     def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
         """Return the epoch of runs trained together: of batches, where vertices stand alone."""
         runs, generators = [self.runs[r] for r in part], [self._generators[r] for r in part]
-        known = (self._labels, self._class_weight, self._optimizer)
+        rest = (self._labels, self._class_weight, self._optimizer)
         if isinstance(first := runs[0].model, HopNetwork):
             hops = first.hops(self.operator, self._x)
-            return BatchEpoch(runs[0], generators[0], hops, *known)
-        return Epoch(runs, generators, self.operator, self._x, *known)
+            return BatchEpoch(runs[0], generators[0], hops, *rest)
+        return Epoch(runs, generators, self.operator, self._x, *rest)
 
     def _save(self) -> None:
         if self._callback.checkpoint is not None:
@@ -325,22 +311,14 @@ def make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch
     undecayed = [p for m in models for p in m.undecayed_parameters()]
     apart = {*filters, *undecayed}
     every = [p for m in models for p in m.parameters()]
-    groups = [
-        {
-            "params": filters,
-            "lr": config.filter_learning_rate,
-            "weight_decay": config.filter_weight_decay,
-        },
-        {
-            "params": [p for p in every if p not in apart],
-            "lr": config.learning_rate,
-            "weight_decay": config.weight_decay,
-        },
-        {"params": undecayed, "lr": config.learning_rate, "weight_decay": 0.0},
+    kinds = [
+        (filters, config.filter_learning_rate, config.filter_weight_decay),
+        ([p for p in every if p not in apart], config.learning_rate, config.weight_decay),
+        (undecayed, config.learning_rate, 0.0),
     ]
+    groups = [{"params": p, "lr": rate, "weight_decay": decay} for p, rate, decay in kinds if p]
     # On a GPU the step is captured with the rest of the epoch.
-    on_gpu = every[0].device.type == "cuda"
-    return Adam([g for g in groups if g["params"]], fused=True, capturable=on_gpu)
+    return Adam(groups, fused=True, capturable=every[0].device.type == "cuda")
 
 
 def runs_in_a_cohort(operator: Operator) -> float:

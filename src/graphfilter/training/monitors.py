@@ -77,10 +77,9 @@ def labels_macro_f1(
     outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor, positive: Tensor
 ) -> Tensor:
     """Return the mean F1 of the labels that some vertex has; truth is 0 or 1 (m, L)."""
-    true, own_outputs = truth[:, None] > 0, outputs > 0
-    counted = chosen[..., None]
-    right, total = ((each & counted).sum(0) for each in (true & own_outputs, true))
-    f1 = 2 * right.double() / (total + (own_outputs & counted).sum(0)).clamp(min=1)
+    true, said, counted = truth[:, None] > 0, outputs > 0, chosen[..., None]
+    right, total, answered = ((each & counted).sum(0) for each in (true & said, true, said))
+    f1 = 2 * right.double() / (total + answered).clamp(min=1)
     return (f1 * (total > 0)).sum(1) / (total > 0).sum(1)
 
 

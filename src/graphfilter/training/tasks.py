@@ -195,27 +195,24 @@ class Vertices:
         class_weight: Tensor | None,
         task: Task,
     ) -> None:
-        self._task = task
+        self._task, self._class_weight = task, class_weight
         parts = [train] if val is None else [train, val]
-        self._rows = torch.cat([index for part in parts for index in part]).unique()
-        n_runs = len(train)
-        self._aligned = task.aligned(labels[self._rows], n_runs)
-        own = task.vertex_weights(labels, class_weight)
-        weights = torch.zeros(len(parts), len(labels), n_runs, device=labels.device)
+        # Which vertices each part has, by run: (P, n, R).
+        shape = len(parts), len(labels), len(train)
+        chosen = torch.zeros(shape, dtype=torch.bool, device=labels.device)
         for p, part in enumerate(parts):
             for r, index in enumerate(part):
-                weights[p, index, r] = own[index].float()
-        self._weights = weights[:, self._rows]
+                chosen[p, index, r] = True
+        self._rows = chosen.any(0).any(1).nonzero()[:, 0]
+        self._aligned = task.aligned(labels[self._rows], len(train))
+        weights = task.vertex_weights(labels, class_weight)[self._rows, None].float()
+        self._weights = torch.where(chosen[:, self._rows], weights, 0.0)
         self._sums = self._weights.sum(1, dtype=torch.float64)
-        self._class_weight = class_weight
         sought = [task.sought(labels[index]) for index in train]
         self._positive = torch.tensor(sought, device=labels.device)
         # The vertices of the last part, whatever their weights, and in which runs they are.
-        chosen = torch.zeros(len(labels), n_runs, dtype=torch.bool, device=labels.device)
-        for r, index in enumerate(parts[-1]):
-            chosen[index, r] = True
-        self._last = chosen.any(1).nonzero()[:, 0]
-        self._chosen, self._truth = chosen[self._last], labels[self._last]
+        self._last = chosen[-1].any(1).nonzero()[:, 0]
+        self._chosen, self._truth = chosen[-1][self._last], labels[self._last]
 
     def mean_loss(self, logits: Tensor, vertex_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss on the first part, by run: logits (n, R, C) give (R,).
@@ -225,8 +222,8 @@ class Vertices:
         losses = self._task.losses(logits.index_select(0, self._rows), self._aligned)
         weighted = self._weights[0] * losses
         if vertex_weight is not None:
-            own = vertex_weight.index_select(0, self._rows)
-            weighted = weighted * (own if own.ndim == 2 else own[:, None])
+            factor = vertex_weight.index_select(0, self._rows)
+            weighted = weighted * factor.view(len(factor), -1)
         return weighted.sum(0) / self._sums[0].to(logits.dtype)
 
     def scores(self, logits: Tensor, monitor: str) -> Tensor:
@@ -292,11 +289,9 @@ class Classification(Task):
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
     ) -> dict[str, NDArray[Any]]:
-        found = {
-            "predicted": np.array(names, dtype=object)[answers],
-            "probability": outputs[np.arange(len(answers)), answers].round(6),
-        }
-        return found | {f"p_{name}": outputs[:, c].round(6) for c, name in enumerate(names)}
+        predicted = np.array(names, dtype=object)[answers]
+        probability = outputs[np.arange(len(answers)), answers].round(6)
+        return {"predicted": predicted, "probability": probability} | _shares(outputs, names)
 
     def known(self, targets: Tensor) -> Tensor:
         return targets >= 0
@@ -358,6 +353,11 @@ class Classification(Task):
         return counts
 
 
+def _shares(outputs: Outputs, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the probabilities."""
+    return {f"p_{name}": outputs[:, c].round(6) for c, name in enumerate(names)}
+
+
 class _Values(Task):
     """Several numbers per vertex: targets float (n, C), NaN in the rows of unknown vertices."""
 
@@ -399,12 +399,9 @@ class Multilabel(_Values):
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
     ) -> dict[str, NDArray[Any]]:
-        joined = [
-            SEPARATOR.join(name for name, has in zip(names, row, strict=True) if has)
-            for row in answers
-        ]
-        found: dict[str, NDArray[Any]] = {"predicted": np.array(joined, dtype=object)}
-        return found | {f"p_{name}": outputs[:, c].round(6) for c, name in enumerate(names)}
+        rows = (zip(names, row, strict=True) for row in answers)
+        joined = [SEPARATOR.join(name for name, has in row if has) for row in rows]
+        return {"predicted": np.array(joined, dtype=object)} | _shares(outputs, names)
 
     def losses(self, outputs: Tensor, aligned: Tensor) -> Tensor:
         return (softplus(outputs) - aligned * outputs).mean(2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -175,9 +175,8 @@ def score_decision(
     Precision is None where nothing is answered positive, recall where nothing is.
     """
     answered = scores >= threshold
-    tp, fp = int((answered & truth).sum()), int((answered & ~truth).sum())
-    fn, tn = int((~answered & truth).sum()), int((~answered & ~truth).sum())
-    n = max(len(truth), 1)
+    tp, n = int((answered & truth).sum()), max(len(truth), 1)
+    fp, fn = int(answered.sum()) - tp, int(truth.sum()) - tp
     return {
         "n_vertices": len(truth),
         "found": tp,
@@ -186,36 +185,23 @@ def score_decision(
         "precision": tp / (tp + fp) if tp + fp else None,
         "recall": tp / (tp + fn) if tp + fn else None,
         "f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else None,
-        "accuracy": (tp + tn) / n,
+        "accuracy": (len(truth) - fp - fn) / n,
         "cost": (costs.missed * fn + costs.false_alarm * fp) / n,
     }
 
 
-@dataclass(frozen=True)
-class Lift:
-    """The top of the list by score: how much richer in positives it is than the whole.
+def lifts(
+    scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES
+) -> list[dict[str, float]]:
+    """Return how much richer in positives than the whole the top of the list by score is.
 
-    ``precision`` is the share of positives in it, ``found`` the share of all positives it holds,
-    ``lift`` the precision by the share of positives among all.
-    """
+    Nothing where there are no positives or no vertices. Of each top share: ``precision`` is the
+    share of positives in it, ``found`` the share of all positives it holds, ``lift`` the precision
+    by the share of positives among all. Of vertices with equal scores at the end of the list, their
+    mean is counted.
 
-    share: float
-    n_vertices: int
-    precision: float
-    found: float
-    lift: float
-
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
-
-
-def lifts(scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES) -> list[Lift]:
-    """Return the lift of the top shares; none where there are no positives or no vertices.
-
-    Of vertices with equal scores at the end of the list, their mean is counted.
-
-    >>> [lift.lift for lift in lifts(np.array([0.9, 0.5, 0.5, 0.1]), np.array([1, 0, 1, 0]) > 0,
-    ...                              shares=(0.25, 0.5))]
+    >>> [top["lift"] for top in lifts(np.array([0.9, 0.5, 0.5, 0.1]), np.array([1, 0, 1, 0]) > 0,
+    ...                             shares=(0.25, 0.5))]
     [2.0, 1.5]
     """
     n, n_positive = len(truth), int(truth.sum())
@@ -228,6 +214,13 @@ def lifts(scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES) ->
     for share in shares:
         size = max(1, round(share * n))
         inside = float(running[size - 1])
-        precision = inside / size
-        made.append(Lift(share, size, precision, inside / n_positive, precision * n / n_positive))
+        made.append(
+            {
+                "share": share,
+                "n_vertices": size,
+                "precision": inside / size,
+                "found": inside / n_positive,
+                "lift": inside / size * n / n_positive,
+            }
+        )
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class FactoredMatrix:
         Of the product S A S.
     checked : bool
         Whether the entries are known to be right; True after construction.
+    shape, device, n_entries
+        Of M, and how many entries one product reads.
     """
 
     offsets: Tensor
@@ -60,13 +62,19 @@ class FactoredMatrix:
     diagonal: Tensor | None = None
     sign: float = 1.0
     checked: bool = False
+    shape: tuple[int, int] = field(init=False)
+    device: torch.device = field(init=False)
+    n_entries: int = field(init=False)
 
     def __post_init__(self) -> None:
         assert self.sign == 1 or self.scale is not None
         self._check_shapes()
         if not self.checked:
             self._check_entries()
-            object.__setattr__(self, "checked", True)
+        made = {"checked": True, "shape": (len(self.offsets) - 1, self.n_columns)}
+        made |= {"device": self.columns.device, "n_entries": len(self.columns)}
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     @made_to_be_kept
@@ -95,19 +103,6 @@ class FactoredMatrix:
         if graph.weights is not None:
             return cls.from_scipy(graph.adjacency)
         return cls(as_shared(graph.indptr), as_shared(graph.indices), graph.n_vertices)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.offsets) - 1, self.n_columns
-
-    @property
-    def device(self) -> torch.device:
-        return self.columns.device
-
-    @property
-    def n_entries(self) -> int:
-        """The entries that one product reads."""
-        return self.columns.shape[0]
 
     def tensors(self) -> list[Tensor]:
         """Return the parts that there are."""
