@@ -421,7 +421,8 @@ _ROW_BYTES, _CELL_BYTES = 40, 9
 _REMEDY = (
     "Try `model='sgf'`, which cuts its hidden columns into blocks; `model='hop-mlp'` on a store, "
     "which reads vertices in batches; fewer features (`features`, `drop`); a smaller "
-    "`hidden_size`; or a machine with more memory. If the measured memory is wrong, set GRAPHFILTER_MEMORY."
+    "`hidden_size`; or a machine with more memory. If the measured memory is wrong, set "
+    "GRAPHFILTER_MEMORY."
 )
 
 
