@@ -69,7 +69,7 @@ LONGEST = (
     "test_sgf_classifier.py",
     "test_answers_agree.py",
     "test_graph_classifier.py",
-    "test_sanitizers.py",
+    "test_compiled.py",
     "test_docs.py",
 )
 

@@ -106,11 +106,6 @@ def test_from_edges_counts_vertices_from_what_it_is_given() -> None:
     assert Graph.of(None, n_vertices=3).n_edges == 0
 
 
-def test_from_edges_index_type_is_the_narrow_one_here() -> None:
-    graph = Graph.from_edges(np.array([[0, 1], [1, 2]], dtype=np.uint64))
-    assert graph.indices.dtype == graph.indptr.dtype == graph.edges.dtype == np.int32
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -5,7 +5,6 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -89,27 +88,11 @@ def test_classifier_reads_labels_and_features_of_a_graph(
     np.testing.assert_array_equal(same.predict(), fitted.predict())
 
 
-def test_classifier_with_sparse_features_equals_dense(bipartite: Graph) -> None:
-    features = np.asarray(bipartite.features)
-    dense = np.where(np.abs(features) > 1.5, features, 0)
-    options = {"feature_scaling": "none", "dropout": 0.0, "max_epochs": 10}
-    a = quick(**options).fit(dense, bipartite.labels, graph=bipartite)
-    b = quick(**options).fit(sp.csr_array(dense), bipartite.labels, graph=bipartite)
-    np.testing.assert_allclose(a.predict_proba(), b.predict_proba(), atol=1e-4)
-
-
 def test_classifier_predicts_a_new_graph(bipartite: Graph, fitted: SGFClassifier) -> None:
     order = np.random.default_rng(0).permutation(200)
     moved = bipartite.subgraph(order)
     got = fitted.predict_proba(moved.features, graph=moved.edges)
     np.testing.assert_allclose(got, fitted.predict_proba()[order], atol=1e-5)
-
-
-def test_classifier_same_seed_gives_same_bits(bipartite: Graph, fitted: SGFClassifier) -> None:
-    again = quick().fit(bipartite.features, bipartite.labels, graph=bipartite)
-    other = quick(random_state=1).fit(bipartite.features, bipartite.labels, graph=bipartite)
-    np.testing.assert_array_equal(again.predict_proba(), fitted.predict_proba())
-    assert not np.array_equal(other.predict_proba(), fitted.predict_proba())
 
 
 def test_classifier_members_are_averaged(bipartite: Graph) -> None:
