@@ -194,13 +194,11 @@ def test_benchmark_fits_both_ways() -> None:
     assert "| made, SGF | 60 |" in start_from.table(record)
 
 
-pytest.importorskip("duckdb", reason="stores are built by duckdb")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")
 def test_benchmark_runs_the_commands_and_shows_their_peaks(
     graphfilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("duckdb", reason="stores are built by duckdb")
     apart = predicting.command
 
     def command(*words: object) -> int:

@@ -1,0 +1,294 @@
+"""Filters in PyTorch Geometric: its loaders and transforms, exported and compiled."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.filters.plain import pyg, random_edges
+from torch import Tensor, nn
+
+import graphfilter as gf
+from graphfilter import pyg as gfp
+from graphfilter.spectral import label_frequency
+from graphfilter.util.errors import GraphError
+
+torch_geometric = pytest.importorskip("torch_geometric")
+
+N = 40
+EDGES, WEIGHTS = random_edges(N)
+X = torch.randn(N, 6, generator=torch.Generator().manual_seed(3))
+
+
+class Net(nn.Module):
+    """Two layers, as the examples of PyTorch Geometric have them."""
+
+    def __init__(self, operator: Any = None) -> None:
+        super().__init__()
+        self.first = gfp.StackedFilterConv(6, 8, n_layers=4, cached=True)
+        self.second = gfp.PageRankFilterConv(8, 3, K=3)
+        self.operator = operator
+
+    def forward(self, x: Tensor, edge_index: Any = None) -> Tensor:
+        graph = self.operator if edge_index is None else edge_index
+        return self.second(self.first(x, graph).relu(), graph)
+
+
+def gradients(net: nn.Module, call: Any) -> list[Tensor]:
+    net.zero_grad()
+    y = call(X, EDGES)
+    y.square().sum().backward()
+    return [y.detach(), *(p.grad.clone() for p in net.parameters() if p.grad is not None)]
+
+
+# torch's own, where what it compiles starts at the output of what it does not.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+def test_compiled_layers_give_the_same_values_and_gradients() -> None:
+    net = Net()
+    compiled = torch.compile(net, backend="aot_eager")
+    expected = gradients(net, net)
+    for got, one in zip(gradients(net, compiled), expected, strict=True):
+        torch.testing.assert_close(got, one, rtol=1e-6, atol=1e-6)
+    torch._dynamo.reset()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_exported_program_gives_the_same_values_after_saving() -> None:
+    net = Net(gfp.prepare_operator(EDGES, WEIGHTS)).eval()
+    x = X[: net.operator.n]
+    program = torch.export.export(net, (x,))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    torch.testing.assert_close(torch.export.load(file).module()(x), net(x))
+
+
+def test_export_of_a_layer_with_edges_is_refused_with_the_remedy() -> None:
+    with pytest.raises(GraphError, match="prepare_operator"):
+        torch.export.export(gfp.StackedFilterConv(6, 3), (X, EDGES))
+
+
+def test_layers_run_in_a_pyg_sequential() -> None:
+    first, second = gfp.StackedFilterConv(6, 8), gfp.PageRankFilterConv()
+    sequential = pyg.Sequential(
+        "x, edge_index, edge_weight",
+        [
+            (first, "x, edge_index, edge_weight -> x"),
+            nn.ReLU(),
+            (second, "x, edge_index, edge_weight -> x"),
+        ],
+    )
+    expected = second(first(X, EDGES, WEIGHTS).relu(), EDGES, WEIGHTS)
+    torch.testing.assert_close(sequential(X, EDGES, WEIGHTS), expected)
+
+
+def test_state_dict_moves_what_was_learned_to_another_layer() -> None:
+    one = gfp.StackedFilterConv(6, 3, init="uniform", seed=1)
+    other = gfp.StackedFilterConv(6, 3)
+    assert sorted(one.state_dict()) == ["bias", "filter.alpha", "filter.beta", "lin.weight"]
+    other.load_state_dict(one.state_dict())
+    torch.testing.assert_close(other(X, EDGES), one(X, EDGES))
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copied_and_pickled_networks_give_the_same(copier: Any) -> None:
+    for net in (Net(), Net(gfp.prepare_operator(EDGES, num_nodes=N))):
+        edges = EDGES if net.operator is None else None
+        torch.testing.assert_close(copier(net)(X, edges), net(X, edges))
+
+
+def test_saved_network_loads_without_the_cache() -> None:
+    net = Net()
+    expected = net(X, EDGES)
+    file = io.BytesIO()
+    torch.save(net.state_dict(), file)
+    file.seek(0)
+    loaded = Net()
+    loaded.load_state_dict(torch.load(file, weights_only=True))
+    torch.testing.assert_close(loaded(X, EDGES), expected)
+
+
+def test_relations_within_one_kind_run_in_a_hetero_conv() -> None:
+    conv = gfp.StackedFilterConv(6, 3)
+    hetero = pyg.HeteroConv({("a", "to", "a"): conv, ("a", "in", "b"): pyg.SAGEConv((6, 6), 3)})
+    into = torch.tensor([[0, 1, 2], [0, 1, 0]])
+    edges = {("a", "to", "a"): EDGES, ("a", "in", "b"): into}
+    out = hetero({"a": X, "b": X[:2]}, edges)
+    torch.testing.assert_close(out["a"], conv(X, EDGES))
+
+
+def test_to_hetero_over_two_kinds_is_refused_with_the_remedy() -> None:
+    kinds = ["a", "b"], [("a", "to", "a"), ("a", "in", "b"), ("b", "of", "a")]
+    into = torch.tensor([[0, 1, 2], [0, 1, 0]])
+
+    class One(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = gfp.StackedFilterConv(6, 3)
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return self.conv(x, edge_index)
+
+    hetero = pyg.to_hetero(One(), kinds)
+    edges = dict(zip(kinds[1], (EDGES, into, into.flip(0)), strict=True))
+    with pytest.raises(GraphError, match="HeteroConv"):
+        hetero({"a": X, "b": X[:2]}, edges)
+
+
+def test_layers_take_an_edge_index_of_pyg() -> None:
+    edges = torch_geometric.EdgeIndex(EDGES, sparse_size=(N, N))
+    conv = gfp.StackedFilterConv(6, 3, cached=True)
+    torch.testing.assert_close(conv(X, edges), conv(X, EDGES))
+
+
+def test_batch_of_graphs_is_filtered_graph_by_graph() -> None:
+    data = torch_geometric.data.Data(x=X, edge_index=EDGES)
+    batch = torch_geometric.data.Batch.from_data_list([data, data])
+    conv = gfp.StackedFilterConv(6, 3)
+    torch.testing.assert_close(conv(batch.x, batch.edge_index)[N:], conv(X, EDGES))
+
+
+# With torch-sparse in the place of pyg-lib it says that it would rather have that.
+@pytest.mark.filterwarnings("ignore:Using '.*' without a 'pyg-lib':UserWarning")
+@pytest.mark.parametrize("kind", ["directional", "bidirectional", "induced"])
+def test_batches_of_a_neighbor_loader_equal_plain_message_passing(kind: str) -> None:
+    typing = torch_geometric.typing
+    if not (typing.WITH_PYG_LIB or typing.WITH_TORCH_SPARSE):
+        pytest.skip("NeighborLoader needs pyg-lib or torch-sparse; neither is installed")
+    data = torch_geometric.data.Data(x=X, edge_index=EDGES)
+    loader = torch_geometric.loader.NeighborLoader(
+        data, num_neighbors=[3, 2], batch_size=8, subgraph_type=kind
+    )
+    ours, theirs = gfp.PageRankFilterConv(K=3, alpha=0.2), pyg.APPNP(K=3, alpha=0.2)
+    for batch in loader:
+        torch.testing.assert_close(
+            ours(batch.x, batch.edge_index), theirs(batch.x, batch.edge_index)
+        )
+
+
+def test_sampled_neighbourhoods_equal_plain_message_passing() -> None:
+    """What a loader samples: edges towards a few vertices, from others that none lead to."""
+    generator = torch.Generator().manual_seed(0)
+    kept = torch.randperm(EDGES.shape[1], generator=generator)[:60]
+    sampled = EDGES[:, kept][:, EDGES[1, kept] < 15]
+    ours, theirs = gfp.PageRankFilterConv(K=3, alpha=0.2), pyg.APPNP(K=3, alpha=0.2)
+    torch.testing.assert_close(ours(X, sampled), theirs(X, sampled))
+
+
+def test_sparse_tensor_of_torch_sparse_gives_the_same() -> None:
+    torch_sparse = pytest.importorskip("torch_sparse", reason="torch-sparse is not installed")
+    adjacency = torch_sparse.SparseTensor(
+        row=EDGES[1], col=EDGES[0], value=WEIGHTS, sparse_sizes=(N, N)
+    )
+    conv = gfp.StackedFilterConv(6, 3, cached=True)
+    torch.testing.assert_close(conv(X, adjacency), conv(X, EDGES, WEIGHTS))
+    first = conv.prepare(X, adjacency)
+    assert conv.prepare(X, adjacency) is first
+    adjacency.set_value_(2 * WEIGHTS, layout="coo")
+    assert conv.prepare(X, adjacency) is not first
+
+
+def test_module_moves_to_another_precision_as_a_whole() -> None:
+    net = Net().double()
+    assert net(X.double(), EDGES).dtype == torch.float64
+    with pytest.raises(RuntimeError):
+        net(X, EDGES)
+
+
+KARATE = gf.load_dataset("karate")
+
+
+def karate(**more: Any) -> Any:
+    edges = torch.from_numpy(KARATE.edges.astype(np.int64).T.copy())
+    assert KARATE.labels is not None
+    return torch_geometric.data.Data(
+        edge_index=torch.cat([edges, edges.flip(0)], 1),
+        y=torch.tensor(KARATE.labels),
+        num_nodes=34,
+        **more,
+    )
+
+
+def test_frequencies_are_those_of_the_graph() -> None:
+    data = karate()
+    made = gfp.AddLabelFrequency()(data)
+    np.testing.assert_allclose(made.label_frequency, label_frequency(KARATE), rtol=1e-6)
+    assert "label_frequency" not in data
+
+
+def test_transform_runs_among_others() -> None:
+    compose = torch_geometric.transforms.Compose
+    steps = [torch_geometric.transforms.ToUndirected(), gfp.AddLabelFrequency(name="frequency")]
+    assert compose(steps)(karate()).frequency.shape == (2,)
+    assert repr(steps[1]) == "AddLabelFrequency(mask='train_mask', name='frequency')"
+
+
+def test_only_the_labels_for_training_are_looked_at() -> None:
+    mask = torch.arange(34) % 2 == 0
+    data = karate(train_mask=mask)
+    expected = gfp.AddLabelFrequency()(data).label_frequency
+    data.y = torch.where(mask, data.y, 1 - data.y)
+    torch.testing.assert_close(gfp.AddLabelFrequency()(data).label_frequency, expected)
+    assert gfp.diagnose(data).n_labelled == 17
+    assert gfp.diagnose(data, mask=None).n_labelled == 34
+
+
+def test_class_that_is_not_seen_has_no_frequency() -> None:
+    data = karate()
+    data.y = torch.where(data.y == 1, 2, 0)
+    found = gfp.AddLabelFrequency()(data).label_frequency
+    assert found.isnan().tolist() == [False, True, False]
+
+
+def test_labels_may_be_unknown() -> None:
+    for unknown, dtype in ((-1, torch.long), (torch.nan, torch.float32)):
+        data = karate()
+        data.y = data.y.to(dtype)
+        data.y[:4] = unknown
+        found = gfp.AddLabelFrequency()(data).label_frequency
+        assert found.shape == (2,)
+        assert found.isfinite().all()
+        assert gfp.diagnose(data).n_labelled == 30
+
+
+def test_classes_below_zero_are_refused() -> None:
+    data = karate()
+    data.y = 2 * data.y - 1
+    with pytest.raises(GraphError, match="numbered from 0"):
+        gfp.AddLabelFrequency()(data)
+
+
+def test_diagnosis_is_that_of_the_graph() -> None:
+    found, expected = gfp.diagnose(karate(), mask=None), gf.spectral.diagnose(KARATE)
+    assert found.advice == expected.advice
+    assert found.edge_homophily == expected.edge_homophily
+
+
+# torch's own, of every CSR tensor that PyTorch Geometric makes.
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+def test_sparse_adjacency_is_read_too() -> None:
+    made = torch_geometric.transforms.ToSparseTensor()(karate())
+    assert made.edge_index is None
+    assert gfp.diagnose(made).n_edges == KARATE.n_edges
+
+
+@pytest.mark.parametrize(
+    ("change", "mask", "message"),
+    [
+        ({"y": None}, None, "a y of one class per vertex"),
+        ({"y": torch.zeros(34, 3)}, None, "a y of one class per vertex"),
+        ({"edge_index": None}, None, "edge_index or an adj_t"),
+        ({}, "other_mask", "'other_mask'"),
+        ({"train_mask": torch.ones(34, 10, dtype=torch.bool)}, "train_mask", r"\[:, 0\]"),
+    ],
+)
+def test_data_without_what_is_needed_is_refused(change: Any, mask: Any, message: str) -> None:
+    data = karate()
+    for name, value in change.items():
+        data[name] = value
+    with pytest.raises(GraphError, match=message):
+        gfp.diagnose(data, mask)
