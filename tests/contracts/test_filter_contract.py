@@ -46,7 +46,7 @@ SETTINGS: dict[str, Callable[[], Filter]] = {
 }
 # Every other filter there is, as it is made where nothing is said.
 TESTED = {Filter, FixedFilter, *(type(make()) for make in SETTINGS.values())}
-FILTERS = SETTINGS | {
+FILTERS: dict[str, Callable[..., Filter]] = SETTINGS | {
     name: kind
     for name, kind in vars(filters).items()
     if isinstance(kind, type) and issubclass(kind, Filter) and kind not in TESTED
