@@ -13,6 +13,7 @@ from graphfilter.models.forest import *
 from graphfilter.models.hops import *
 from graphfilter.models.kernel import *
 from graphfilter.models.layers import *
+from graphfilter.models.linear import *
 from graphfilter.models.network import *
 from graphfilter.models.trees import *
 from graphfilter.util import plugins as _plugins

@@ -31,6 +31,8 @@ from graphfilter.util.machine import thread_limit
 __all__ = ["Fitted", "Forest", "ForestConfig"]
 
 Weight = NDArray[np.float64] | None
+# Rows and targets by which a model may choose how long it learns.
+Validation = tuple[Any, NDArray[Any]] | None
 
 
 class Fitted(SizedNetwork[ConfigT]):
@@ -59,18 +61,40 @@ class Fitted(SizedNetwork[ConfigT]):
             self.register_buffer(name, torch.zeros(0, dtype=dtype))
 
     def fit(
-        self, rows: Features, targets: NDArray[Any], *, sample_weight: Weight = None, seed: int = 0
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        *,
+        sample_weight: Weight = None,
+        seed: int = 0,
+        val: Validation = None,
     ) -> None:
         """Learn from rows (n, d), dense or sparse.
 
         ``targets`` are class numbers (n,), which of several labels a vertex has (bool, (n, L)), or
-        numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers.
+        numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers. By the rows
+        and targets of ``val`` a model may choose how long it learns.
         """
-        self.learn(rows, targets, sample_weight, seed)
+        self.learn(rows, targets, sample_weight, seed, val)
 
     @abstractmethod
-    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+    def learn(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        weight: Weight,
+        seed: int,
+        val: Validation = None,
+    ) -> None:
         """Do what :meth:`fit` says; ``weight`` is that of each row."""
+
+    def fitted_to_all(
+        self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int
+    ) -> Self:
+        """Return such a model fitted to more rows, with what validation rows have chosen."""
+        made = type(self)(self.n_features, self.n_classes, self.config)
+        made.learn(rows, targets, weight, seed)
+        return made
 
     @property
     def remark(self) -> str:
@@ -330,7 +354,14 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     axes: Tensor
     basis: Tensor
 
-    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+    def learn(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        weight: Weight,
+        seed: int,
+        val: Validation = None,
+    ) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         of_classes = targets.ndim == 1
         if of_classes:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import NEVER, Fitted, Weight
+from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
 from graphfilter.models.layers import Draws, Input, too_many_to_compare
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
@@ -217,7 +217,14 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     start: Tensor
     _learned: _Learned | None = None
 
-    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+    def learn(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        weight: Weight,
+        seed: int,
+        val: Validation = None,
+    ) -> None:
         weight, device = _weights(targets, weight), self.start.device
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:

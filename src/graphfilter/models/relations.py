@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.models.places import Known, averaging, basis_of
 from graphfilter.models.scaling import or_one
-from graphfilter.models.views import MOST_AVERAGED
 from graphfilter.tables.columns import Features, with_gaps
 
 Columns = NDArray[np.float32]
@@ -28,6 +27,7 @@ Sums = Callable[[NDArray[np.float64], Any], NDArray[np.float64]]
 # Folds of the labels that are known: a vertex sees those of the others.
 N_FOLDS = 10
 # Of more columns than trees take, the fullest are read as they are and the others compressed.
+MOST_COLUMNS = 256
 MOST_PLAIN, LEAST_FILLED, COMPRESSED = 128, 0.05, 32
 # Edge types, the most frequent, whose neighbours are told apart.
 MOST_TYPES = 6
@@ -39,7 +39,7 @@ MOST_EXTREMES = 32
 
 def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
     """Return which columns are read as they are, and the basis of the others; empty of few."""
-    if features.shape[1] <= MOST_AVERAGED:
+    if features.shape[1] <= MOST_COLUMNS:
         return {}
     matrix = sp.csc_array(features)
     filled = np.diff(matrix.indptr)
@@ -96,6 +96,49 @@ def fix_around(
         return np.hstack(parts).astype(np.float32)
 
     return make
+
+
+# Stored values × classes of neighbours' columns up to which a linear model sees them.
+MOST_BESIDE = 6 * 10**8
+
+
+def find_beside(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
+    """Return whether the columns of neighbours are seen beside a vertex's own: not too many."""
+    per_row = np.diff(features.indptr) if sp.issparse(features) else np.full(*features.shape)
+    values = per_row[graph.indices].sum(dtype=np.float64) * (2 if graph.directed else 1)
+    fits = graph.n_edges > 0 and values * max(graph.n_classes, 1) <= MOST_BESIDE
+    return {"beside": np.array([fits], dtype=np.int64)}
+
+
+def fix_beside(
+    graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None = None
+) -> Callable[[Features], Features]:
+    """Return what puts the averages over neighbours beside the columns of the vertices.
+
+    Where edges have directions, over those it links to and those that link to it.
+    """
+
+    def make(features: Features) -> Features:
+        if not found["beside"][0]:
+            return features
+        parts = [features, *(mean @ features for mean in _means(graph, known))]
+        if sp.issparse(features):
+            return sp.csr_array(sp.hstack(parts), dtype=np.float32)
+        return np.hstack(parts).astype(np.float32)
+
+    return make
+
+
+def _means(graph: Graph, known: Known | None) -> list[sp.csr_array]:
+    if not graph.directed:
+        adjacency, degrees = averaging(graph, known)
+        return [sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency)]
+    means = []
+    for half in (graph.out_links(), graph.in_links()):
+        if known is not None:
+            half.data = half.data * known.is_known[half.indices]
+        means.append(sp.csr_array(sp.diags_array(1 / or_one(half.sum(axis=1))) @ half))
+    return means
 
 
 def _plain(

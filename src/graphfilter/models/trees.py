@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,16 +16,20 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import NEVER, TREES, TreeNodes, Weight, dense, within
+from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weight, dense, within
+from graphfilter.models.layers import Draws
+from graphfilter.models.relations import MOST_COLUMNS
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ConfigError, check_count, check_number
+from graphfilter.util.errors import ConfigError, check_number
 from graphfilter.util.machine import compiled_threads
 from graphfilter.util.words import count
 
-__all__ = ["Trees", "TreesConfig"]
+__all__ = ["ToldTrees", "ToldTreesConfig", "Trees", "TreesConfig"]
 
-# The most work of boosting: training vertices × columns × classes.
+# The most work of boosting in one round: training vertices × columns × classes; and in all rounds
+# of trees that stop by themselves, which are left out where fewer rounds than these would fit.
 MOST_BOOSTED = 2 * 10**7
+MOST_WORK, LEAST_ROUNDS = 3 * 10**9, 60
 # Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two
 # once more in the order of a tree's rows.
 BOOSTED = 40
@@ -32,9 +38,25 @@ BOOSTED = 40
 SHARE_OF_COLUMNS = 0.5
 # The same seed gives the same bits, whatever the number of threads.
 _FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "num_leaves": 31}
+# Of trees that stop by themselves each sees a share of the rows; the rate is no lower than this,
+# and higher where fewer rounds fit.
+SHARE_OF_ROWS, LEAST_STEP, ROUNDS_TIMES_STEP = 0.8, 0.03, 20.0
+# Several classes are learned at a higher rate: each of their rounds is a tree per class.
+LEAST_STEP_OF_MANY = 0.06
+# Cells below which threads wait for each other longer than they work.
+CELLS_PER_THREAD = 10**6
 _LEAF = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": 0, "value": 0.0}
 # Bits of a node's decision_type in LightGBM's text.
 _MISSING_LEFT, _KNOWS_MISSING = 2, 8
+# What a view found, as buffers.
+SEEN = {
+    "seen_plain": torch.int64,
+    "seen_basis": torch.float32,
+    "seen_told_rows": torch.int64,
+    "seen_told_values": torch.float32,
+    "seen_told_folds": torch.int8,
+}
+SEEN_NAMES = tuple(name.removeprefix("seen_") for name in SEEN)
 
 
 @dataclass(frozen=True)
@@ -45,25 +67,39 @@ class TreesConfig(ModelConfig):
     --------
     >>> import graphfilter as gf
     >>> gf.models.TreesConfig(n_rounds=50)
-    TreesConfig(dropout=0.0, n_rounds=50, step=0.1, l2=1.0)
+    TreesConfig(dropout=0.0, n_rounds=50, step=0.1, l2=1.0, patience=0)
+
+    With ``patience`` trees stop where the validation loss has not fallen for so many rounds, at a
+    rate that is lower the more rounds fit, and each sees a part of the rows.
     """
 
     kind: ClassVar[str] = "Trees"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
+    may_be_zero: ClassVar[tuple[str, ...]] = ("patience",)
     n_rounds: int = 100
     step: float = 0.1
     l2: float = 1.0
+    patience: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("n_rounds", self.n_rounds)
         for name in ("step", "l2"):
             check_number(name, getattr(self, name))
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         work = graph.n_features * n_train * graph.n_classes
-        return "trees would take too long" if work > MOST_BOOSTED else None
+        if self.patience:
+            n_columns = 4 * min(graph.n_features, MOST_COLUMNS) + 4 * graph.n_classes
+            too_much = self.rounds(n_train, n_columns, graph.n_classes) < LEAST_ROUNDS
+        else:
+            too_much = work > MOST_BOOSTED
+        return "trees would take too long" if too_much else None
+
+    def rounds(self, n_train: int, n_columns: int, n_outputs: int) -> int:
+        """Return how many rounds fit; trees without patience grow in all of theirs."""
+        fit = MOST_WORK // max(n_train * n_columns * n_outputs, 1)
+        return min(self.n_rounds, fit) if self.patience else self.n_rounds
 
     @property
     def needs_edges(self) -> bool:
@@ -115,9 +151,25 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     start: Tensor
     n_left_out: int = 0
 
-    def learn(self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int) -> None:
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        super().make_layers(n_features, n_classes, generator)
+        # Of each output that trees were grown for, how many rounds were best, and at which rate.
+        self.settled: dict[int, tuple[int, float]] = {}
+
+    def learn(
+        self,
+        rows: Features,
+        targets: NDArray[Any],
+        weight: Weight,
+        seed: int,
+        val: Validation = None,
+    ) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
+        seen = None
+        if val is not None and len(val[1]) and self.config.patience:
+            seen = np.ascontiguousarray(dense(val[0]), dtype=np.float32), val[1]
         self.n_left_out = int(np.isnan(columns).all(axis=0).sum())
+        boost = partial(self._boosted, columns, weight, seed)
         trees: list[dict[str, NDArray[Any]]] = []
         outputs: list[int] = []
         if targets.ndim == 1:
@@ -129,7 +181,10 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 kinds = {"objective": "binary"}
                 if len(present) > 2:
                     kinds = {"objective": "multiclass", "num_class": len(present)}
-                trees = self._boosted(columns, numbers, weight, seed, **kinds)
+                if seen is not None:
+                    known = np.isin(seen[1], present)
+                    seen = seen[0][known], np.searchsorted(present, seen[1][known])
+                trees = boost(0, numbers, seen, **kinds)
                 own = present[1:] if len(present) == 2 else present
                 outputs = np.tile(own, len(trees) // len(own)).tolist()
         else:
@@ -146,26 +201,39 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             else:  # LightGBM reads them in single precision.
                 scale = np.where(constant, 1.0, targets.std(axis=0, dtype=np.float64))
                 targets = (targets - start) / scale
-            for column in np.flatnonzero(~constant):
-                grown = self._boosted(columns, targets[:, column], weight, seed, objective=kind)
+                seen = None if seen is None else (seen[0], (seen[1] - start) / scale)
+            for column in np.flatnonzero(~constant).tolist():
+                watched = None if seen is None else (seen[0], seen[1][:, column])
+                grown = boost(column, targets[:, column], watched, objective=kind)
                 for tree in grown:
                     tree["value"] *= scale[column]
                 trees += grown
-                outputs += [int(column)] * len(grown)
+                outputs += [column] * len(grown)
         if not trees:  # Nothing to be told apart: one leaf that adds nothing.
             trees, outputs = [{name: np.array([end]) for name, end in _LEAF.items()}], [0]
         value = np.concatenate([tree.pop("value") for tree in trees])
         self.keep(trees, value=value, outputs=np.array(outputs), start=start)
 
+    def fitted_to_all(
+        self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int
+    ) -> Self:
+        """Grow as many trees as were best, at the same rate."""
+        made = type(self)(self.n_features, self.n_classes, self.config)
+        made.settled = self.settled
+        made.learn(rows, targets, weight, seed)
+        return made
+
     def _boosted(
         self,
         columns: NDArray[np.float32],
-        targets: NDArray[Any],
         weight: Weight,
         seed: int,
+        column: int,
+        targets: NDArray[Any],
+        seen: Validation,
         **kinds: Any,
     ) -> list[dict[str, NDArray[Any]]]:
-        """Return the trees of every round, of each its nodes."""
+        """Return the trees of every round, of each its nodes; of the rounds that were best."""
         try:
             import lightgbm
         except (ImportError, OSError) as error:
@@ -173,21 +241,41 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 f"boosted trees need LightGBM, which cannot be loaded ({error}). Install it with "
                 "pip install lightgbm; on macOS its OpenMP too, with brew install libomp."
             ) from None
+        config = self.config
+        rounds, step = self.settled.get(column, (0, 0.0))
+        if not rounds:
+            rounds = config.rounds(*columns.shape, self.n_classes)
+            step = config.step
+            if config.patience:
+                least = LEAST_STEP if "num_class" not in kinds else LEAST_STEP_OF_MANY
+                step = min(step, max(least, ROUNDS_TIMES_STEP / max(rounds, 1)))
         settings = (
             _FIXED
             | kinds
             | {
-                "learning_rate": self.config.step,
-                "lambda_l2": self.config.l2,
+                "learning_rate": step,
+                "lambda_l2": config.l2,
                 "feature_fraction": SHARE_OF_COLUMNS,
-                "num_threads": compiled_threads(),
+                "num_threads": max(1, min(compiled_threads(), columns.size // CELLS_PER_THREAD)),
                 "seed": seed % 2**31,
             }
         )
+        if config.patience:
+            settings |= {"bagging_fraction": SHARE_OF_ROWS, "bagging_freq": 1}
         data = lightgbm.Dataset(columns, targets, weight=weight, params=settings)
-        booster = lightgbm.train(settings, data, self.config.n_rounds)
+        options: dict[str, Any] = {}
+        if seen is not None:
+            options["valid_sets"] = [
+                lightgbm.Dataset(seen[0], seen[1], params=settings, reference=data)
+            ]
+            options["callbacks"] = [lightgbm.early_stopping(config.patience, verbose=False)]
+        booster = lightgbm.train(settings, data, max(rounds, 1), **options)
+        if seen is not None:
+            rounds = booster.best_iteration or rounds
+        self.settled[column] = rounds, step
+        text = booster.model_to_string(num_iteration=rounds)
         # What stands between the heads of two trees; the last ends with an empty line, too.
-        return [_nodes(text) for text in booster.model_to_string().split("\nTree=")[1:]]
+        return [_nodes(one) for one in text.split("\nTree=")[1:]]
 
     @property
     def remark(self) -> str:
@@ -209,6 +297,60 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         ones = (np.ones(len(outputs)), (np.arange(len(outputs)), outputs))
         one_hot = sp.csr_array(ones, (len(outputs), self.n_classes))
         return self.start.cpu().numpy() + self.value.cpu().numpy()[leaves] @ one_hot
+
+
+@dataclass(frozen=True)
+class ToldTreesConfig(TreesConfig):
+    """See :class:`ToldTrees`."""
+
+    kind: ClassVar[str] = "ToldTrees"
+    recognises: ClassVar[bool] = True
+    n_rounds: int = 2000
+    patience: int = 60
+
+
+class ToldTrees(Trees, config=ToldTreesConfig):
+    """Boosted trees that see the known labels around a vertex.
+
+    They keep what the view was told of training vertices: see
+    :func:`~graphfilter.models.relations.fix_around`.
+    """
+
+    kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | SEEN
+
+    def keep_view(self, found: Mapping[str, NDArray[Any]]) -> None:
+        for name, values in found.items():
+            setattr(self, f"seen_{name}", torch.from_numpy(values))
+
+    def kept_view(self) -> dict[str, NDArray[Any]]:
+        found = {name: getattr(self, f"seen_{name}").cpu().numpy() for name in SEEN_NAMES}
+        if not found["basis"].size:
+            del found["basis"], found["plain"]
+        return found
+
+    def recognising(self, numbers: NDArray[np.int64]) -> Self:
+        """Return the trees told nothing, where nothing is recognised; else the view chooses."""
+        if len(numbers):
+            return self
+        made = copy.copy(self)
+        made._buffers = dict(self._buffers)
+        for name in SEEN_NAMES:
+            if name.startswith("told"):
+                setattr(made, f"seen_{name}", getattr(self, f"seen_{name}")[:0])
+        return made
+
+    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+        told = [state[f"seen_told_{name}"] for name in ("rows", "values", "folds")]
+        plain, basis = state["seen_plain"], state["seen_basis"]
+        return (
+            super().is_whole(state, n_nodes)
+            and told[1].ndim == 2
+            and bool(told[1].isfinite().all() and basis.isfinite().all())
+            and all(one.ndim == 1 and len(one) == len(told[1]) for one in (told[0], told[2]))
+            and bool((told[0] >= 0).all() and (plain >= 0).all())
+            and plain.ndim == 1
+            and basis.ndim == 2
+        )
 
 
 def _nodes(text: str) -> dict[str, NDArray[Any]]:

@@ -24,6 +24,7 @@ from graphfilter.models.places import (
     halves,
     link_features,
 )
+from graphfilter.models.relations import find_around, find_beside, fix_around, fix_beside
 from graphfilter.models.scaling import or_one
 from graphfilter.tables.columns import Features, with_gaps
 from graphfilter.util.errors import check_name
@@ -47,6 +48,8 @@ Hops = Callable[[Graph, NDArray[Any], int], list[NDArray[Any]]]
 AVERAGES = "averages"
 # The same of features that are compressed where they are too many.
 COMPRESSED_AVERAGES = "compressed averages"
+# What is around a vertex, known labels among it.
+AROUND = "around"
 
 
 def _nothing(graph: Graph, features: Features) -> Found:
@@ -234,6 +237,8 @@ VIEWS: dict[str, View] = {
     "unit": View(lambda *_: unit_rows),
     AVERAGES: View(_averages, recognises=True),
     COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
+    AROUND: View(fix_around, find_around, recognises=True),
+    "beside": View(fix_beside, find_beside, recognises=True),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
     "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
     "links": View(_two_steps, keeps_graph=True, reads_features=False),

@@ -28,7 +28,8 @@ from graphfilter.models import (
     Network,
     SideBySide,
 )
-from graphfilter.models.views import VIEWS
+from graphfilter.models.relations import told
+from graphfilter.models.views import VIEWS, find_view
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
@@ -399,18 +400,19 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     """Fit a model without epochs to the training vertices of a split."""
     prepared, system, weight = request.prepared, request.system, request.class_weight
     started = time.perf_counter()
-    seen = prepared.seen_as(system.view)
+    targets = learned_targets(prepared)
+    seen = _seen_by(prepared, system, targets, split.train)
     # What computes with torch does so where its empty buffers are; what is learned is kept here.
     network = system.build(seen.graph, seed).to(prepared.device)
     assert isinstance(network, Fitted)
-    rows = rows_of(seen)
-    targets = learned_targets(prepared)[split.train]
+    rows, learned = rows_of(seen), targets[split.train]
     with threads_for(rows.shape[0] * rows.shape[1]):
         network.fit(
             rows[split.train],
-            targets,
-            sample_weight=None if weight is None else weight[targets],
+            learned,
+            sample_weight=None if weight is None else weight[learned],
             seed=seed,
+            val=(rows[split.val], targets[split.val]),
         )
     network.keep_view(seen.found)
     (probabilities,) = predict_networks(prepared, system, [network])
@@ -418,6 +420,16 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     result = FitResult(state, {"loss": np.zeros(0)}, 0, "fitted", seconds)
     return Outcome(system, network, result, probabilities, seconds, 1)
+
+
+def _seen_by(
+    prepared: Prepared, system: System, targets: NDArray[Any], rows: NDArray[np.int64]
+) -> Prepared:
+    """Return the graph as a model without epochs sees it, maybe told of some vertices."""
+    if system.model is None or not system.model.recognises:
+        return prepared.seen_as(system.view)
+    found = find_view(prepared.graph, prepared.scaled(), system.view)
+    return prepared.seen_as(system.view, {**found, **told(targets, rows, prepared.graph.n_classes)})
 
 
 def rows_of(seen: Prepared) -> Features:

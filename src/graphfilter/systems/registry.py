@@ -28,11 +28,13 @@ from graphfilter.models import (
     ForestConfig,
     HopNetworkConfig,
     KernelConfig,
+    LinearConfig,
     MixedConfig,
     ModelConfig,
     NormedConfig,
     ResidualConfig,
     ToldConfig,
+    ToldTreesConfig,
     TreesConfig,
     WeightedHopsConfig,
 )
@@ -120,6 +122,12 @@ MIXED = _member(
 TREES = _member(
     "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
 )
+TOLD_TREES = _member(
+    "told-trees", "trees on what is around, known labels too", ToldTreesConfig(), view="around"
+)
+LINEAR = _member(
+    "linear", "linear model of own and neighbours' words", LinearConfig(), view="beside"
+)
 
 # Channels take the place of the filter where there are any.
 COMMITTEE = Committee(
@@ -129,7 +137,7 @@ COMMITTEE = Committee(
     setting="own",
     members=(
         FEATURES, FILTER, CHANNELS, SMOOTH, FILTERED_LINKS, ALIKE, PLACES, DEEP, TOLD, HOPS,
-        MIXED, TREES,
+        MIXED, TREES, TOLD_TREES, LINEAR,
     ),
     rounds=ROUNDS,
     rounds_above=SMALL,
@@ -182,12 +190,13 @@ COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
+    "words": (LINEAR.name,),
     "neighbours": tuple(member.name for member in (FILTER, CHANNELS, SMOOTH, DEEP, HOPS, WIDE)),
     "labels of neighbours": (TOLD.name,),
     "who is connected to whom": tuple(
         member.name for member in (FILTERED_LINKS, ALIKE, PLACES, MIXED)
     ),
-    "trees": (TREES.name,),
+    "trees": (TREES.name, TOLD_TREES.name),
 }
 
 
