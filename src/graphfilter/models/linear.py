@@ -53,7 +53,7 @@ class LinearConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("c", self.c)
+        check_number("c", self.c, 1e-9)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         x: Any = graph.features

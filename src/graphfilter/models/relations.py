@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.models.places import Known, averaging, basis_of
 from graphfilter.models.scaling import or_one
-from graphfilter.tables.columns import Features, with_gaps
+from graphfilter.tables.columns import MISSING_MARK, Features, with_gaps
 
 Columns = NDArray[np.float32]
 # From the numbers of vertices (n, c) to their sums over a relation, of some rows.
@@ -44,7 +44,12 @@ def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
     matrix = sp.csc_array(features)
     filled = np.diff(matrix.indptr)
     fullest = np.argsort(-filled, kind="stable")[:MOST_PLAIN]
-    plain = np.sort(fullest[filled[fullest] >= LEAST_FILLED * matrix.shape[0]])
+    kept = set(fullest[filled[fullest] >= LEAST_FILLED * matrix.shape[0]].tolist())
+    # What says where a column has gaps goes with it.
+    names = graph.feature_names or ()
+    own = {names[i].partition(" (")[0] for i in kept if names}
+    kept |= {i for i, name in enumerate(names) if name.removesuffix(MISSING_MARK) in own}
+    plain = np.array(sorted(kept), dtype=np.int64)
     others = np.setdiff1d(np.arange(matrix.shape[1]), plain)
     return {"plain": plain, "basis": basis_of(sp.csr_array(matrix[:, others]), COMPRESSED)}
 

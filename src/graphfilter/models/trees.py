@@ -244,7 +244,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         config = self.config
         rounds, step = self.settled.get(column, (0, 0.0))
         if not rounds:
-            rounds = config.rounds(*columns.shape, self.n_classes)
+            rounds = config.rounds(len(columns), columns.shape[1], self.n_classes)
             step = config.step
             if config.patience:
                 least = LEAST_STEP if "num_class" not in kinds else LEAST_STEP_OF_MANY
@@ -299,6 +299,10 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         return self.start.cpu().numpy() + self.value.cpu().numpy()[leaves] @ one_hot
 
 
+# The share of vertices that have one of the columns, at least: bags of words are for other models.
+LEAST_FILLED = 0.5
+
+
 @dataclass(frozen=True)
 class ToldTreesConfig(TreesConfig):
     """See :class:`ToldTrees`."""
@@ -307,6 +311,14 @@ class ToldTreesConfig(TreesConfig):
     recognises: ClassVar[bool] = True
     n_rounds: int = 2000
     patience: int = 60
+
+    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
+        x: Any = graph.features
+        if sp.issparse(x) and x.shape[1] > MOST_COLUMNS:
+            filled = np.bincount(x.indices, minlength=x.shape[1]).max()
+            if filled < LEAST_FILLED * x.shape[0]:
+                return "its columns are words alone"
+        return super().skip_reason(graph, n_train)
 
 
 class ToldTrees(Trees, config=ToldTreesConfig):
