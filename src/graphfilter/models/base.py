@@ -124,6 +124,9 @@ class ModelConfig(Config):
         Whether it matters to the network which vertices of a graph the fitted one had.
     fitted : bool
         Whether it is a :class:`Fitted` one, which is not trained by gradients.
+    refits : bool
+        Whether it is fitted so cheaply that a committee fits it once more in the end, to
+        validation vertices too.
     network : type
         The class of the network; set by that class.
     may_be_zero : tuple of str
@@ -146,6 +149,7 @@ class ModelConfig(Config):
     keeps_graph: ClassVar[bool] = False
     recognises: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
+    refits: ClassVar[bool] = False
     network: ClassVar[type[Network[Any]]]
     may_be_zero: ClassVar[tuple[str, ...]] = ()
 

@@ -48,6 +48,7 @@ class LinearConfig(ModelConfig):
 
     kind: ClassVar[str] = "LinearModel"
     fitted: ClassVar[bool] = True
+    refits: ClassVar[bool] = True
     dropout: float = 0.0
     c: float = 0.5
 

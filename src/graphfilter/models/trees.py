@@ -309,6 +309,7 @@ class ToldTreesConfig(TreesConfig):
 
     kind: ClassVar[str] = "ToldTrees"
     recognises: ClassVar[bool] = True
+    refits: ClassVar[bool] = True
     n_rounds: int = 2000
     patience: int = 60
 

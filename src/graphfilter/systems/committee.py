@@ -62,6 +62,8 @@ from graphfilter.util.machine import own_torch_state, share_of_threads, thread_l
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5
 # Labelled vertices per fold, on average, below which there are no folds.
 LEAST_IN_FOLD = 2
+# Vertices of a graph with few labels, on which five networks of each member are trained.
+MOST_OF_FEW = 30_000
 # Where seeds train one after another, the second gives most of what they all would.
 MOST_IN_TURN = 2
 # Epochs after which a member is judged though it has learned nothing yet.
@@ -151,7 +153,9 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
     if not systems:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
     # What a member adds is measured for classes only.
-    rounds = committee.rounds if of_classes and graph.n_vertices > committee.rounds_above else ()
+    few = has_few_labels(committee, graph, splits)
+    judged = of_classes and graph.n_vertices > committee.rounds_above and not few
+    rounds = committee.rounds if judged else ()
     foldings: list[Folding] | None = None
     # In a later state of the graph nobody knows who has seen the label of a vertex.
     if not rounds and not request.of_past:
@@ -183,7 +187,16 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
     # In the order of the committee, whatever was trained first.
     named = [parts[member.title] for member in committee.members if member.title in parts]
     return [
-        weigh_parts(prepared, committee, of_split, split, seed, request.class_weight, failed)
+        weigh_parts(
+            prepared,
+            committee,
+            of_split,
+            split,
+            seed,
+            request.class_weight,
+            failed,
+            refits=committee.refits and not request.of_past and not training.stopped,
+        )
         for of_split, split, seed in zip(
             zip(*named, strict=True), splits, request.seeds, strict=True
         )
@@ -214,7 +227,8 @@ def choose_folds(
     graph, labels = prepared.graph, prepared.labels
     # They take the place of seeds.
     repeated = min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)) >= N_FOLDS
-    small = repeated and graph.n_edges > 0 and graph.n_vertices <= committee.folds_up_to
+    small = repeated and graph.n_vertices <= committee.folds_up_to
+    small = (small or has_few_labels(committee, graph, [split])) and graph.n_edges > 0
     enough = len(split.train) + len(split.val) >= LEAST_IN_FOLD * N_FOLDS and len(split.val)
     held, by_chance = None, split.is_random
     if start is not None:
@@ -224,6 +238,12 @@ def choose_folds(
     if not (small and enough and by_chance and prepared.past is prepared):
         return None
     return Folding.of(split, labels if prepared.targets is None else 0 * labels, held)
+
+
+def has_few_labels(committee: Committee, graph: Graph, splits: Sequence[Split]) -> bool:
+    """Return whether labels are so few that all must be learned from."""
+    n_labelled = max(len(split.train) + len(split.val) for split in splits)
+    return graph.n_vertices <= MOST_OF_FEW and n_labelled <= committee.few_labels
 
 
 def repeats(system: System, graph: Graph, least: int = 1) -> int:
@@ -247,7 +267,7 @@ class _Training:
         self._members: list[Member] = []
         self._beside: list[Member] = []
         # Whether the caller has asked for the end, and what it has raised.
-        self._stopped, self._raised = False, list[Exception]()
+        self.stopped, self._raised = False, list[Exception]()
         # For its progress: the score of all so far, and which member has said something last.
         self._pool_score = self._last_time = math.nan
         self._last: Member | None = None
@@ -323,7 +343,7 @@ class _Training:
             resumed = callback.resume and file is not None and file.exists()
             # The first of those in threads is fitted in any case: there must be an answer.
             others = member is not self._beside[0] if self._beside else bool(self._present)
-            if not resumed and others and self._stopped:
+            if not resumed and others and self.stopped:
                 return
             announced = member in self._beside or not member.system.is_fitted
             if not announced and self._pass_on(member.number, FITTED) and others:
@@ -331,7 +351,7 @@ class _Training:
             member.begin()
         # Something must be learned without this member, or by it.
         answered = len(self._present) > 1 or bool(self._beside) or member.epoch(0) > 0
-        member.advance(None if self._stopped and answered else until)
+        member.advance(None if self.stopped and answered else until)
 
     @property
     def _present(self) -> list[Member]:
@@ -364,7 +384,7 @@ class _Training:
         What is decided is on file before anybody trains on: whoever resumes finds either all
         members at this epoch, and decides the same, or one beyond it, and nothing to decide.
         """
-        if self._stopped:
+        if self.stopped:
             return False
         gone: list[tuple[Member, int]] = []
         for s in range(len(self._splits)):
@@ -382,7 +402,7 @@ class _Training:
 
     def join(self, most: int) -> None:
         """Train the other seeds of those members that add something by their first."""
-        if self._stopped:
+        if self.stopped:
             return
         worth: list[tuple[Member, int]] = []
         for s in range(len(self._splits)):
@@ -463,7 +483,7 @@ class _Training:
         except Exception as error:
             self._raised.append(error)
             raise
-        self._stopped = self._stopped or bool(end)
+        self.stopped = self.stopped or bool(end)
         return end
 
 

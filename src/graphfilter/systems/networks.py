@@ -422,6 +422,32 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     return Outcome(system, network, result, probabilities, seconds, 1)
 
 
+def fit_to_all(
+    prepared: Prepared,
+    outcome: Outcome,
+    split: Split,
+    seed: int,
+    class_weight: NDArray[np.float64] | None,
+) -> Outcome:
+    """Fit a model without epochs once more, to validation vertices too, as they have chosen it."""
+    started = time.perf_counter()
+    targets, rows = learned_targets(prepared), np.sort(np.concatenate([split.train, split.val]))
+    seen = _seen_by(prepared, outcome.system, targets, rows)
+    assert isinstance(outcome.network, Fitted)
+    columns, learned = rows_of(seen)[rows], targets[rows]
+    weight = None if class_weight is None else class_weight[learned]
+    with threads_for(columns.shape[0] * columns.shape[1]):
+        network = outcome.network.fitted_to_all(columns, learned, weight, seed)
+    network.keep_view(seen.found)
+    (probabilities,) = predict_networks(prepared, outcome.system, [network])
+    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    result = replace(outcome.result, state=state)
+    seconds = time.perf_counter() - started
+    return replace(
+        outcome, network=network, result=result, probabilities=probabilities, seconds=seconds
+    )
+
+
 def _seen_by(
     prepared: Prepared, system: System, targets: NDArray[Any], rows: NDArray[np.int64]
 ) -> Prepared:

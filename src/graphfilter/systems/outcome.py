@@ -22,7 +22,13 @@ from graphfilter.models import Fitted, Network
 from graphfilter.models.places import Known
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import NO_FOLD, Split, held_folds
-from graphfilter.systems.networks import Outcome, learned_targets, predict_networks, rows_of
+from graphfilter.systems.networks import (
+    Outcome,
+    fit_to_all,
+    learned_targets,
+    predict_networks,
+    rows_of,
+)
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import System
@@ -41,12 +47,16 @@ class Part:
     ``probabilities`` (n, n_classes) are those of all runs together. Where each run held a fold out
     (:class:`~graphfilter.splits.Folding`), those for a vertex in ``held`` (n,) are of the run that
     has not seen its label, in every run's own probabilities too.
+
+    Of a part that was ``refitted`` the first run has learned from training vertices and the second
+    from validation vertices too: the first answers for those.
     """
 
     system: System
     runs: tuple[Outcome, ...]
     probabilities: NDArray[np.float64]
     held: NDArray[np.int8] | None = None
+    refitted: bool = False
 
     @classmethod
     def of(
@@ -81,9 +91,22 @@ class Part:
 
     def learned_from(self, run: int, train: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the vertices whose labels a run has seen: those of its split, or its folds."""
-        if self.held is None:
+        if self.held is None or (self.refitted and run == 0):
             return train
+        if self.refitted:
+            return np.union1d(train, np.flatnonzero(self.held != NO_FOLD))
         return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
+
+    def fitted_to_all(
+        self, prepared: Prepared, split: Split, seed: int, class_weight: NDArray[Any] | None
+    ) -> Part:
+        """Return the part with a second run, which has learned from validation vertices too."""
+        (first,) = self.runs
+        second = fit_to_all(prepared, first, split, seed, class_weight)
+        held = np.full(prepared.graph.n_vertices, NO_FOLD, dtype=np.int8)
+        held[split.val] = 0
+        part = Part.of(self.system, [first, second], prepared.task, held)
+        return self if part is None else replace(part, refitted=True)
 
     @property
     def remark(self) -> str:
@@ -109,6 +132,8 @@ class Part:
 
 # With less than this share of the weights a member is left out.
 LEAST = 0.01
+# The share of a member that is fitted once more in the end.
+LEAST_REFITTED = 0.02
 # The most vertices that members are weighed on: more take longer and give the same weights.
 MOST_WEIGHED = 10_000
 
@@ -154,7 +179,7 @@ class CommitteeOutcome(Outcome):
     @property
     def held(self) -> NDArray[np.int8] | None:
         """The fold that each vertex was held out in; None where all learn from the same ones."""
-        return self.parts[0].held
+        return None if any(part.refitted for part in self.parts) else self.parts[0].held
 
     @property
     def n_epochs(self) -> int:
@@ -186,10 +211,13 @@ def weigh_parts(
     seed: int,
     class_weight: NDArray[np.float64] | None,
     failed: dict[str, str],
+    *,
+    refits: bool = False,
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split.
 
-    Where every labelled vertex is answered for without its label, they are weighed on all.
+    Where every labelled vertex is answered for without its label, they are weighed on all. Where a
+    committee ``refits``, cheap members then learn from validation vertices too.
     """
 
     def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -228,7 +256,20 @@ def weigh_parts(
     folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
     elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
+    elsewhere_pool = weigh(movable, elsewhere) if movable.any() else pool
     leading = parts[int(pool.shares.argmax())].runs[0]
+    growing_pools = tuple(weigh(everyone, pooling.read(outputs)) for outputs in of_new)
+    if held_out is None and refits:
+        # Weights, and what validation vertices are told, are of models that have not seen them.
+        parts = [
+            part.fitted_to_all(prepared, split, seed, class_weight)
+            if part.system.model is not None
+            and part.system.model.refits
+            and max(pool.shares[i], elsewhere_pool.shares[i]) >= LEAST_REFITTED
+            else part
+            for i, part in enumerate(parts)
+        ]
+        logits = pooling.read([part.probabilities for part in parts])
     return CommitteeOutcome(
         committee,
         leading.network,
@@ -238,8 +279,8 @@ def weigh_parts(
         min(run.side_by_side for part in parts for run in part.runs),
         tuple(parts),
         pool,
-        weigh(movable, elsewhere) if movable.any() else pool,
-        tuple(weigh(everyone, pooling.read(outputs)) for outputs in of_new),
+        elsewhere_pool,
+        growing_pools,
         weigh,
         logits,
         tuple(fit(used, others) for others in folds),

@@ -54,6 +54,8 @@ _SLOW = replace(_CONFIG, learning_rate=PAPER.learning_rate)
 ROUNDS = (30, 60, 120, 240, 480, 960)
 # Vertices of graphs whose validation vertices are too few to judge by accuracy, or early.
 SMALL = 1000
+# Labels of which none can be spared to choose by.
+FEW_LABELS = 300
 
 
 def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
@@ -144,6 +146,7 @@ COMMITTEE = Committee(
     least_patience=40,
     loss_up_to=SMALL,
     folds_up_to=SMALL,
+    few_labels=FEW_LABELS,
     datasets=BY_RANK,
 )  # fmt: skip
 # With few members there is nothing to stop early: each is trained at the paper's pace.

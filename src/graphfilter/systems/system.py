@@ -226,6 +226,7 @@ PATIENCE_OF_FEW = 9000
 # of which fewer would see little, and its dropout: each layer of more drops less.
 STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
 
+_OF_COMMITTEE = ("loss_up_to", "folds_up_to", "few_labels", "refits")
 _SHARED = ("max_epochs", "patience", "monitor")
 
 
@@ -255,6 +256,11 @@ class Committee(System):
     folds_up_to : int
         On graphs of no more vertices the networks of a member learn from other vertices each: see
         :func:`~graphfilter.systems.committee.choose_folds`.
+    few_labels : int
+        Of so many labels at most none is set aside on larger graphs either: there are folds, epochs
+        are chosen by loss, and nobody is judged before the end.
+    refits : bool
+        Whether cheap members learn from validation vertices too in the end.
     """
 
     members: tuple[System, ...] = ()
@@ -264,6 +270,8 @@ class Committee(System):
     least_repeats: int = 1
     loss_up_to: int = 0
     folds_up_to: int = 0
+    few_labels: int = 0
+    refits: bool = False
 
     @property
     def trained(self) -> bool:
@@ -283,7 +291,7 @@ class Committee(System):
         members = {m.name: m.describe() | m.describe_training() for m in self.members}
         names = ["rounds", "rounds_above"] if self.rounds else []
         names += [] if self.least_patience is None else ["least_patience"]
-        names += [name for name in ("loss_up_to", "folds_up_to") if getattr(self, name)]
+        names += [name for name in _OF_COMMITTEE if getattr(self, name)]
         own = {name: getattr(self, name) for name in names}
         own |= {"rounds": list(self.rounds)} if self.rounds else {}
         return {"kind": "Committee", **own, **members}
@@ -294,6 +302,9 @@ class Committee(System):
     def members_for(self, graph: Graph, n_train: int) -> Iterator[System]:
         """Yield the members to be trained on a graph, as they are for so many labels."""
         decay = DECAY / max(n_train, 1)
+        # Without a setting for small graphs, a metric was asked for.
+        by_loss = graph.n_vertices <= self.loss_up_to
+        by_loss |= bool(self.loss_up_to) and n_train <= self.few_labels
         for member in self.members:
             if self.absence(member, graph, n_train) is not None:
                 continue
@@ -307,7 +318,7 @@ class Committee(System):
                 weight_decay=min(config.weight_decay, decay),
                 filter_weight_decay=min(config.filter_weight_decay, decay),
                 patience=patience,
-                monitor="loss" if graph.n_vertices <= self.loss_up_to else config.monitor,
+                monitor="loss" if by_loss else config.monitor,
             )
             yield replace(_adapted(member, graph), config=config)
 
