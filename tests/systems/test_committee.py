@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from graphfilter.data import make_csbm
@@ -48,10 +49,10 @@ def short(name: str = "committee") -> Committee:
     system = get_system(name).with_(max_epochs=4)
     assert isinstance(system, Committee)
     members = tuple(
-        replace(m, model=TreesConfig(n_rounds=3)) if isinstance(m.model, TreesConfig) else m
+        replace(m, model=replace(m.model, n_rounds=3)) if isinstance(m.model, TreesConfig) else m
         for m in system.members
     )
-    return replace(system, members=members, folds_up_to=0)
+    return replace(system, members=members, folds_up_to=0, few_labels=0)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +76,7 @@ def test_committee_answers_with_probabilities_of_all_its_members() -> None:
     outcome = train(short())
     present = [m.name for m in COMMITTEE.members_for(GRAPH, 40)]
     assert [part.system.name for part in outcome.parts] == present
-    assert len(present) == 10
+    assert len(present) == 12
     np.testing.assert_allclose(outcome.probabilities.sum(axis=1), 1)
     assert outcome.n_epochs == 7 * 4
     said = log_probabilities([part.probabilities for part in outcome.parts])
@@ -148,7 +149,7 @@ def test_asked_to_stop_it_weighs_what_it_has() -> None:
 
     outcome = train(short(), callback=Callback(stop))
     names = [part.system.name for part in outcome.parts]
-    assert names == ["features", "filter", "alike", "places", "trees"]
+    assert names == ["features", "filter", "alike", "places", "trees", "told-trees", "linear"]
     assert outcome.parts[1].runs[0].result.stopped == "asked"
 
 
@@ -535,7 +536,7 @@ def test_patience_is_short_unless_labels_are_few_or_it_is_asked_for() -> None:
 def test_without_edges_only_features_and_trees_are_trained() -> None:
     alone = Graph.from_edges([], 80, features=GRAPH.features, labels=GRAPH.labels)
     names = [system.name for system in COMMITTEE.members_for(alone, 40)]
-    assert names == ["features", "trees"]
+    assert names == ["features", "trees", "told-trees", "linear"]
 
 
 def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
@@ -546,7 +547,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
         names = [system.name for system in COMMITTEE.members_for(graph, 40)]
         assert present in names
         assert absent not in names
-        assert len(names) == 10
+        assert len(names) == 12
 
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,8 +562,18 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
     monkeypatch.setattr("graphfilter.models.layers.MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
-    monkeypatch.setattr("graphfilter.models.trees.MOST_BOOSTED", 10)
-    assert "too long" in str(COMMITTEE.absence(COMMITTEE.members[-1], GRAPH, 40))
+    trees, told_trees, linear = COMMITTEE.members[-3:]
+    assert COMMITTEE.absence(told_trees, GRAPH, 40) is None
+    words = GRAPH.replace(features=sp.random_array((80, 300), density=0.1, format="csr"))
+    assert "words alone" in str(COMMITTEE.absence(told_trees, words, 40))
+    for limit, member in {
+        "trees.MOST_BOOSTED": trees,
+        "trees.MOST_WORK": told_trees,
+        "linear.MOST_WORK": linear,
+    }.items():
+        assert COMMITTEE.absence(member, GRAPH, 40) is None
+        monkeypatch.setattr(f"graphfilter.models.{limit}", 10)
+        assert "too long" in str(COMMITTEE.absence(member, GRAPH, 40))
 
 
 def test_trees_see_compressed_features_where_they_are_many() -> None:
@@ -609,13 +620,14 @@ def test_small_graphs_choose_epochs_by_loss_unless_told_otherwise() -> None:
         make_csbm(n, mean_degree=4, n_features=2, frequency=1.0, seed=0) for n in (1000, 1001)
     )
 
-    def monitors(name: str, graph: Graph) -> set[str]:
+    def monitors(name: str, graph: Graph, n_train: int = 400) -> set[str]:
         committee = get_system(name)
         assert isinstance(committee, Committee)
-        return {member.config.monitor for member in committee.members_for(graph, 40)}
+        return {member.config.monitor for member in committee.members_for(graph, n_train)}
 
     assert monitors("committee", small) == {"loss"}
     assert monitors("committee", large) == {"accuracy"}
+    assert monitors("committee", large, n_train=40) == {"loss"}
     assert monitors("committee@monitor=accuracy", small) == {"accuracy"}
     assert monitors("committee-low", small) == {"accuracy"}
     assert get_system("committee").describe()["loss_up_to"] == 1000

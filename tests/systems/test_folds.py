@@ -139,7 +139,7 @@ def test_features_that_say_nothing_are_not_learned_by_heart() -> None:
     found = train(short("features", "trees", max_epochs=60), graph, split)
     right = found.probabilities.argmax(axis=1) == graph.labels
     assert right[split.train].mean() < 0.65
-    seeds = replace(short("features", "trees", max_epochs=60), folds_up_to=0)
+    seeds = replace(short("features", "trees", max_epochs=60), folds_up_to=0, few_labels=0)
     learned = train(seeds, graph, split).probabilities.argmax(axis=1) == graph.labels
     assert learned[split.train].mean() > 0.75
 
@@ -173,7 +173,22 @@ def test_large_graphs_have_no_folds_and_small_ones_do() -> None:
     assert isinstance(system, Committee)
     prepared = Prepared.of(GRAPH)
     assert committee.choose_folds(system, prepared, SPLIT, None) is not None
-    assert committee.choose_folds(replace(system, folds_up_to=79), prepared, SPLIT, None) is None
+    for_small = replace(system, folds_up_to=79, few_labels=0)
+    assert committee.choose_folds(for_small, prepared, SPLIT, None) is None
+
+
+def test_few_labels_are_all_learned_from_on_larger_graphs_too() -> None:
+    """None chooses epochs or weights alone; above the limit, validation vertices do."""
+    system = get_system("committee")
+    assert isinstance(system, Committee)
+    graph = make_csbm(1500, mean_degree=4, n_features=2, seed=0)
+    labels = np.where(np.arange(1500) < 300, graph.labels, -1)
+    few = stratified(np.where(np.arange(1500) < 60, labels, -1), 0)
+    prepared = Prepared.of(graph)
+    folding = committee.choose_folds(system, prepared, few, None)
+    assert folding is not None
+    assert sorted(np.flatnonzero(folding.held >= 0)) == sorted([*few.train, *few.val])
+    assert committee.choose_folds(replace(system, few_labels=40), prepared, few, None) is None
 
 
 def test_weights_begun_with_decide_which_vertices_are_held_out() -> None:
@@ -242,7 +257,7 @@ def test_a_member_that_fails_in_one_fold_is_left_out(outcome: CommitteeOutcome) 
 
 def test_folds_take_the_place_of_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
-    found = train(short("features", "alike"))
+    found = train(replace(short("features", "alike"), few_labels=0))
     assert found.held is None
     assert [len(part.runs) for part in found.parts] == [1, 1]
 

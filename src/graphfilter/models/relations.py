@@ -85,6 +85,9 @@ def fix_around(
     def make(features: Features) -> Columns:
         columns, names = _plain(graph, features, found)
         adjacency, degrees = averaging(graph, known)
+        if known is not None:  # Those that are not known have no weight.
+            adjacency = adjacency.copy()
+            adjacency.eliminate_zeros()
         mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
         dense = np.nan_to_num(columns)
         share = 1.0 if known is None else known.share_present

@@ -67,20 +67,20 @@ class TreesConfig(ModelConfig):
     --------
     >>> import graphfilter as gf
     >>> gf.models.TreesConfig(n_rounds=50)
-    TreesConfig(dropout=0.0, n_rounds=50, step=0.1, l2=1.0, patience=0)
+    TreesConfig(dropout=0.0, n_rounds=50, step=0.1, l2=1.0, stop_after=0)
 
-    With ``patience`` trees stop where the validation loss has not fallen for so many rounds, at a
+    With ``stop_after`` trees stop where the validation loss has not fallen for so many rounds, at a
     rate that is lower the more rounds fit, and each sees a part of the rows.
     """
 
     kind: ClassVar[str] = "Trees"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
-    may_be_zero: ClassVar[tuple[str, ...]] = ("patience",)
+    may_be_zero: ClassVar[tuple[str, ...]] = ("stop_after",)
     n_rounds: int = 100
     step: float = 0.1
     l2: float = 1.0
-    patience: int = 0
+    stop_after: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,17 +89,18 @@ class TreesConfig(ModelConfig):
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         work = graph.n_features * n_train * graph.n_classes
-        if self.patience:
+        if self.stop_after:
             n_columns = 4 * min(graph.n_features, MOST_COLUMNS) + 4 * graph.n_classes
-            too_much = self.rounds(n_train, n_columns, graph.n_classes) < LEAST_ROUNDS
+            fit = self.rounds(n_train, n_columns, graph.n_classes)
+            too_much = fit < min(LEAST_ROUNDS, self.n_rounds)
         else:
             too_much = work > MOST_BOOSTED
         return "trees would take too long" if too_much else None
 
     def rounds(self, n_train: int, n_columns: int, n_outputs: int) -> int:
-        """Return how many rounds fit; trees without patience grow in all of theirs."""
+        """Return how many rounds fit; others grow in all of theirs."""
         fit = MOST_WORK // max(n_train * n_columns * n_outputs, 1)
-        return min(self.n_rounds, fit) if self.patience else self.n_rounds
+        return min(self.n_rounds, fit) if self.stop_after else self.n_rounds
 
     @property
     def needs_edges(self) -> bool:
@@ -166,7 +167,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     ) -> None:
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         seen = None
-        if val is not None and len(val[1]) and self.config.patience:
+        if val is not None and len(val[1]) and self.config.stop_after:
             seen = np.ascontiguousarray(dense(val[0]), dtype=np.float32), val[1]
         self.n_left_out = int(np.isnan(columns).all(axis=0).sum())
         boost = partial(self._boosted, columns, weight, seed)
@@ -246,7 +247,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         if not rounds:
             rounds = config.rounds(len(columns), columns.shape[1], self.n_classes)
             step = config.step
-            if config.patience:
+            if config.stop_after:
                 least = LEAST_STEP if "num_class" not in kinds else LEAST_STEP_OF_MANY
                 step = min(step, max(least, ROUNDS_TIMES_STEP / max(rounds, 1)))
         settings = (
@@ -260,7 +261,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
                 "seed": seed % 2**31,
             }
         )
-        if config.patience:
+        if config.stop_after:
             settings |= {"bagging_fraction": SHARE_OF_ROWS, "bagging_freq": 1}
         data = lightgbm.Dataset(columns, targets, weight=weight, params=settings)
         options: dict[str, Any] = {}
@@ -268,7 +269,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             options["valid_sets"] = [
                 lightgbm.Dataset(seen[0], seen[1], params=settings, reference=data)
             ]
-            options["callbacks"] = [lightgbm.early_stopping(config.patience, verbose=False)]
+            options["callbacks"] = [lightgbm.early_stopping(config.stop_after, verbose=False)]
         booster = lightgbm.train(settings, data, max(rounds, 1), **options)
         if seen is not None:
             rounds = booster.best_iteration or rounds
@@ -311,7 +312,7 @@ class ToldTreesConfig(TreesConfig):
     recognises: ClassVar[bool] = True
     refits: ClassVar[bool] = True
     n_rounds: int = 2000
-    patience: int = 60
+    stop_after: int = 60
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         x: Any = graph.features
