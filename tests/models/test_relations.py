@@ -84,7 +84,8 @@ def test_vertices_that_share_a_value_see_each_others_labels() -> None:
 
 def test_nothing_told_is_a_gap_everywhere() -> None:
     found = columns_of(PATH, **told(np.array([0, 1, 0, 1]), np.array([], dtype=int), 2))
-    assert np.isnan(found[:, 5::2]).all() and (found[:, 6::2] == 0).all()
+    assert np.isnan(found[:, 5::2]).all()
+    assert (found[:, 6::2] == 0).all()
 
 
 def test_what_is_told_goes_with_the_vertices_into_another_graph() -> None:
@@ -107,9 +108,11 @@ def test_many_columns_are_read_or_compressed() -> None:
     names = ["age", "age is missing", *(f"text: {i}" for i in range(300))]
     graph = Graph.from_edges([[0, 1]], 60, features=features, feature_names=names)
     found = find_around(graph, features)
-    assert 0 in found["plain"] and found["basis"].shape[1] <= 32
+    assert 0 in found["plain"]
+    assert found["basis"].shape[1] <= 32
     columns = fix_around(graph, found)(features)
-    assert np.isnan(columns[7, 0]) and columns.shape[1] < 330
+    assert np.isnan(columns[7, 0])
+    assert columns.shape[1] < 330
     np.testing.assert_allclose(np.delete(columns[:, 0], 7), np.delete(number.ravel(), 7), rtol=1e-6)
 
 

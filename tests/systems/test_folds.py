@@ -321,7 +321,7 @@ def test_there_is_a_pool_for_every_share_in_which_all_may_be_heard(
         assert pool.weights.max() > 0
     knows = np.array([part.system.recognises for part in outcome_of.parts])
     assert {part.system.name for part in outcome_of.parts if part.system.recognises} == {
-        "alike", "places", "filtered-links", "mixed", "trees",
+        "alike", "places", "filtered-links", "mixed", "trees", "told-trees", "linear",
     }  # fmt: skip
     keeps = np.array([part.system.keeps_graph for part in outcome_of.parts])
     assert not outcome_of.elsewhere.weights[keeps].any()
