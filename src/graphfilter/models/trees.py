@@ -363,7 +363,7 @@ class ToldTrees(Trees, config=ToldTreesConfig):
             and all(one.ndim == 1 and len(one) == len(told[1]) for one in (told[0], told[2]))
             and bool((told[0] >= 0).all() and (plain >= 0).all())
             and plain.ndim == 1
-            and basis.ndim == 2
+            and (basis.ndim == 2 or not basis.numel())
         )
 
 

@@ -243,7 +243,9 @@ def choose_folds(
 def has_few_labels(committee: Committee, graph: Graph, splits: Sequence[Split]) -> bool:
     """Return whether labels are so few that all must be learned from."""
     n_labelled = max(len(split.train) + len(split.val) for split in splits)
-    return graph.n_vertices <= MOST_OF_FEW and n_labelled <= committee.few_labels
+    # Folds take the place of seeds.
+    allowed = MOST_REPEATS >= N_FOLDS and graph.n_vertices <= MOST_OF_FEW
+    return allowed and n_labelled <= committee.few_labels
 
 
 def repeats(system: System, graph: Graph, least: int = 1) -> int:

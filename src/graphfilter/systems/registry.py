@@ -158,6 +158,7 @@ QUICK = replace(
     rounds=(),
     least_patience=None,
     loss_up_to=0,
+    few_labels=0,
 )
 
 # Each member by itself, trained as in the committee: its decay, its seeds, its temperature.
