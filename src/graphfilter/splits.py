@@ -516,6 +516,11 @@ class Folding:
         return cls(held, tuple(splits))
 
 
+def has_folds(held: NDArray[np.int8] | None) -> bool:
+    """Return whether vertices were held out in several folds, not validation vertices alone."""
+    return held is not None and int(held.max(initial=NO_FOLD)) > 0
+
+
 def held_folds(vertices: Index, seed: int, n_folds: int = N_FOLDS) -> list[Index]:
     """Divide vertices at random into folds of nearly equal size, none of them empty.
 

@@ -21,7 +21,7 @@ from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted, Network
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.splits import EARLIER, NO_FOLD, Split, stratified
+from graphfilter.splits import EARLIER, NO_FOLD, Split, has_folds, stratified
 from graphfilter.systems import Prepared, System
 from graphfilter.systems.networks import Start
 from graphfilter.systems.system import Committee
@@ -325,7 +325,7 @@ class Earlier:
     def start(self, graph: Graph) -> Start:
         """Return the networks to begin with on a graph."""
         networks = [(m.system, m.network) for m in self.estimator.fitted_members_]
-        held_before = self.estimator.held_
+        held_before = self.estimator.held_ if has_folds(self.estimator.held_) else None
         if self.ids is None:
             # Networks that held other vertices out each have learned from those that validate now.
             return Start(networks if held_before is None else ())

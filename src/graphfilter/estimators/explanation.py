@@ -20,8 +20,8 @@ from graphfilter.estimators.contributions import (
     steps_from,
 )
 from graphfilter.estimators.earlier import FittedEstimator
-from graphfilter.estimators.members import FittedMember
-from graphfilter.splits import N_FOLDS, NO_FOLD
+from graphfilter.estimators.members import FittedMember, size_of_kind
+from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
 from graphfilter.training import REGRESSION, TargetScale
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
@@ -320,7 +320,12 @@ def _counts(
     if fold == NO_FOLD:
         return counts
     return [
-        (weight if m.held_fold is None else N_FOLDS * (m.held_fold == fold) * weight, temperature)
+        (
+            weight
+            if m.held_fold is None
+            else size_of_kind(fitted) * (m.held_fold == fold) * weight,
+            temperature,
+        )
         for m, (weight, temperature) in zip(fitted, counts, strict=True)
     ]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration, Folded, check_calibrated, sets_at
 from graphfilter.models import Network
-from graphfilter.splits import N_FOLDS, NO_FOLD
+from graphfilter.splits import NO_FOLD, has_folds
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
@@ -23,6 +23,7 @@ from graphfilter.systems.pooling import pooling_of, without_own_labels
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.records import RowsFile
+from graphfilter.util.words import listed_names
 
 Array = NDArray[np.float64]
 Rows = slice | NDArray[np.int64]
@@ -186,9 +187,20 @@ def drawn_members(members: Sequence[FittedMember]) -> list[int]:
     return [i for i in drawn if members[i].system.operator == members[drawn[0]].system.operator]
 
 
-def describe_held(held: NDArray[np.int8]) -> str:
+def size_of_kind(members: Sequence[FittedMember]) -> int:
+    """Return how many networks there are of a kind in which some vertices were held out."""
+    return 1 + max((m.held_fold for m in members if m.held_fold is not None), default=0)
+
+
+def describe_held(held: NDArray[np.int8], members: Sequence[FittedMember]) -> str:
     """Say that labelled vertices are answered for by networks that have not seen their labels."""
     n_labelled = int((held != NO_FOLD).sum())
+    if not has_folds(held):
+        titles = dict.fromkeys(m.system.title for m in members if m.held_fold is not None)
+        return (
+            f"in the end {listed_names(list(titles))} learned from the {n_labelled:,} validation "
+            "vertices too; these are answered for by models that have not seen their label."
+        )
     return (
         f"each network held a fifth of the {n_labelled:,} training and validation vertices out and "
         "learned from the others; each of these vertices is answered for by the networks that have "
@@ -342,7 +354,7 @@ class MemberAnswers:
         answers = [outputs[rows] for outputs in self.by_member]
         for at, member in enumerate(self.members):
             if self.held is not None and member.held_fold == 0:  # The first of its kind.
-                kind = slice(at, at + N_FOLDS)
+                kind = slice(at, at + size_of_kind(self.members))
                 answers[kind] = without_own_labels(answers[kind], self.held[rows])
         return answers
 

@@ -27,7 +27,7 @@ from graphfilter.models.scaling import SCALINGS, FeatureScaler
 from graphfilter.models.views import VIEWS
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
-from graphfilter.splits import N_FOLDS, NO_FOLD
+from graphfilter.splits import N_FOLDS, NO_FOLD, has_folds
 from graphfilter.systems import System
 from graphfilter.systems.outside import (
     NotImportedError,
@@ -330,7 +330,18 @@ def _check_network(system: System, network: Network[Any], n_features: int) -> No
         return
     if (kept := network.kept_view()) is None:
         return
-    basis, n_columns = kept["basis"], getattr(network, "n_features", 0)
+    n_columns = getattr(network, "n_features", 0)
+    if "beside" in kept:
+        if n_columns not in (n_features, 2 * n_features, 3 * n_features):
+            raise ValueError(f"{n_columns} columns beside each other, of {n_features} features")
+        return
+    basis = kept.get("basis", np.zeros((0, 0)))
+    if "told_rows" in kept:
+        plain = kept.get("plain", np.zeros(0, dtype=np.int64))
+        fit = not basis.size or len(basis) + len(plain) == n_features
+        if not fit or (plain.size and plain.max() >= n_features):
+            raise ValueError(f"trees on other columns than {n_features} features")
+        return
     if set(kept) == {"basis"}:
         if len(basis) != n_features or basis.shape[1] >= n_columns:
             raise ValueError(f"a basis of {basis.shape}, for {n_features} features")
@@ -508,7 +519,11 @@ class SavedConfig:
         right = held.dtype == np.int8 and held.ndim == 1 and len(held) > 0
         if not right or held.min() < NO_FOLD or held.max() >= N_FOLDS:
             raise ValueError("the folds of the vertices are damaged")
-        if folds != [*range(N_FOLDS)] * (len(folds) // N_FOLDS):
+        # One of every fold, or one that has not seen validation vertices and one that has.
+        n_runs = N_FOLDS if has_folds(held) else 2
+        kept = [fold for fold in folds if fold is not None]
+        whole = kept == [*range(n_runs)] * (len(kept) // n_runs)
+        if not whole or (n_runs == N_FOLDS and len(kept) < len(folds)):
             raise ValueError("each kind of member must have one of every fold")
         return held
 

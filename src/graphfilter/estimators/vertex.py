@@ -373,7 +373,7 @@ class VertexEstimator(BaseEstimator):
         self.held_ = held[0] if held else None
         self.take_outcomes(outcomes)
         if self.held_ is not None:
-            self.notes_ = (*self.notes_, describe_held(self.held_))
+            self.notes_ = (*self.notes_, describe_held(self.held_, self.fitted_members_))
         if earlier is not None and start is not None:
             self.notes_ = (*self.notes_, earlier.note(members, start))
         used = [i for i, member in enumerate(members) if member.weight > 0]

@@ -184,6 +184,8 @@ def _known_labels(
     known: Known | None,
 ) -> list[NDArray[np.float64]]:
     rows, values, folds = (found[f"told_{name}"] for name in ("rows", "values", "folds"))
+    inside = rows < (graph.n_vertices if known is None else known.n_fitted)
+    rows, values, folds = rows[inside], values[inside], folds[inside]
     if known is not None:  # By the numbers that vertices have here.
         place = np.full(known.n_fitted, -1)
         place[known.numbers[known.is_known]] = np.flatnonzero(known.is_known)

@@ -178,8 +178,11 @@ class CommitteeOutcome(Outcome):
 
     @property
     def held(self) -> NDArray[np.int8] | None:
-        """The fold that each vertex was held out in; None where all learn from the same ones."""
-        return None if any(part.refitted for part in self.parts) else self.parts[0].held
+        """The fold that each vertex was held out in, 0 of those that one of two has not seen.
+
+        None where all learn from the same ones.
+        """
+        return next((part.held for part in self.parts if part.held is not None), None)
 
     @property
     def n_epochs(self) -> int:

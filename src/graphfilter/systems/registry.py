@@ -147,6 +147,7 @@ COMMITTEE = Committee(
     loss_up_to=SMALL,
     folds_up_to=SMALL,
     few_labels=FEW_LABELS,
+    refits=True,
     datasets=BY_RANK,
 )  # fmt: skip
 # With few members there is nothing to stop early: each is trained at the paper's pace.
@@ -159,6 +160,7 @@ QUICK = replace(
     least_patience=None,
     loss_up_to=0,
     few_labels=0,
+    refits=False,
 )
 
 # Each member by itself, trained as in the committee: its decay, its seeds, its temperature.
