@@ -114,6 +114,10 @@ VERTICES = pd.DataFrame(
 )
 
 
+# What edges have beside is summed up for the vertices of one table, not for those known before.
+BESIDE = ("amount", "kind")
+
+
 def edges(n: int, seed: int = 2) -> pd.DataFrame:
     """Return edges in one direction, repeats of some among them."""
     rng = np.random.default_rng(seed)
@@ -149,13 +153,13 @@ def equal(first: gf.Graph, second: gf.Graph) -> None:
 @pytest.mark.parametrize(
     "columns",
     [
-        Columns(id="id"),
-        Columns(id="id", weight="amount", merge="sum"),
-        Columns(id="id", weight="amount", merge="max"),
-        Columns(id="id", weight="amount", merge="last"),
-        Columns(id="id", weight="amount", merge="sum", directed=True),
-        Columns(id="id", weight="amount", merge="sum", edge_kind="kind"),
-        Columns(id="id", edge_kind="kind", directed=True),
+        Columns(id="id", drop=BESIDE),
+        Columns(id="id", weight="amount", merge="sum", drop=BESIDE),
+        Columns(id="id", weight="amount", merge="max", drop=BESIDE),
+        Columns(id="id", weight="amount", merge="last", drop=BESIDE),
+        Columns(id="id", weight="amount", merge="sum", directed=True, drop=BESIDE),
+        Columns(id="id", weight="amount", merge="sum", edge_kind="kind", drop=BESIDE),
+        Columns(id="id", edge_kind="kind", directed=True, drop=BESIDE),
     ],
     ids=["plain", "sum", "max", "last", "directed", "kinds", "directed kinds"],
 )
@@ -183,7 +187,9 @@ def test_joined_rows_are_those_of_one_table(columns: Columns) -> None:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_known_row_replaces_its_features(sparse: bool) -> None:
     columns = Columns(id="id")
-    known, encoder = gf.read_tables(edges(KNOWN), VERTICES[:KNOWN], columns=columns)
+    known, encoder = gf.read_tables(
+        edges(KNOWN)[["source", "target"]], VERTICES[:KNOWN], columns=columns
+    )
     if sparse:
         import scipy.sparse as sp
 
@@ -209,7 +215,9 @@ def test_known_row_replaces_its_features(sparse: bool) -> None:
 
 
 def test_rows_without_edges_are_joined_alone() -> None:
-    known, encoder = gf.read_tables(edges(KNOWN), VERTICES[:KNOWN], columns=Columns(id="id"))
+    known, encoder = gf.read_tables(
+        edges(KNOWN), VERTICES[:KNOWN], columns=Columns(id="id", drop=BESIDE)
+    )
     joined = join_tables(known, None, VERTICES[KNOWN:], title="it", encoder=encoder)
     (said,) = [note for note in joined.notes if "edges" in note]
     assert said == "no table of edges: new vertices have no neighbours."
@@ -218,7 +226,7 @@ def test_rows_without_edges_are_joined_alone() -> None:
 
 
 def test_what_cannot_be_joined_is_refused() -> None:
-    columns = Columns(id="id", weight="amount", merge="mean", edge_kind="kind")
+    columns = Columns(id="id", weight="amount", merge="mean", edge_kind="kind", drop=BESIDE)
     known, encoder = gf.read_tables(edges(KNOWN), VERTICES[:KNOWN], columns=columns)
 
     def join(links: pd.DataFrame, rows: pd.DataFrame, columns: Columns = columns) -> None:
@@ -235,4 +243,8 @@ def test_what_cannot_be_joined_is_refused() -> None:
     with pytest.raises(GraphError, match="must be one of the graph's"):
         join(one.assign(target="v3", kind="fax"), VERTICES[KNOWN:])
     with pytest.raises(GraphError, match="edges must have one of the types"):
-        join(one.assign(target="v3"), VERTICES[KNOWN:], Columns(id="id", weight="amount"))
+        join(
+            one.assign(target="v3"),
+            VERTICES[KNOWN:],
+            Columns(id="id", weight="amount", drop=BESIDE),
+        )

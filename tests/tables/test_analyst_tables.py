@@ -78,7 +78,7 @@ def test_a_column_that_explains_blanks_of_others_may_be_the_kind_of_vertex() -> 
 
 
 def test_gaps_that_belong_to_a_kind_are_not_missing() -> None:
-    graph = read(FRAUD, label="is_fraud", vertex_kind="type")
+    graph = read(FRAUD, label="is_fraud", vertex_kind="type", drop=("logins", "first_seen"))
     assert graph.feature_names == (
         "type=account", "type=device", "opened (days since 2020-02-27)", "balance",
         "model=desktop", "model=phone", "model=tablet", "rooted",
@@ -112,15 +112,23 @@ def test_gaps_within_a_kind_are_missing_and_marked_there_alone() -> None:
         again.transform(other.drop(["type"]), "y.csv")
 
 
-def test_a_kind_of_vertex_must_be_one_of_few() -> None:
-    table = pa.table({"id": [str(i) for i in range(40)]})
-    with pytest.raises(DataFileError, match=r"x\.csv: vertices must have at most 16 types"):
-        TableEncoder.fit(table, "x.csv", vertex_kind="id")
+def test_rare_kinds_of_vertices_are_one() -> None:
+    kinds = [*(f"k{i % 15}" for i in range(60)), *(f"rare{i}" for i in range(10))]
+    sizes = ["" if kind.startswith("rare") else "7" for kind in kinds]
+    table = pa.table({"kind": kinds, "size": sizes})
+    encoder = TableEncoder.fit(table, "x.csv", vertex_kind="kind", kinds={"kind": "category"})
+    assert encoder.vertex_kinds == tuple(sorted(f"k{i}" for i in range(15)))
+    assert "are taken as one" in encoder.notes[-1]
+    assert not any("missing" in name for name in encoder.feature_names)
+    again = TableEncoder.from_dict(encoder.to_dict())
+    other = pa.table({"kind": ["never seen", "k3"], "size": ["", "9"]})
+    assert again.encode(other, "y.csv")[0].toarray()[:, -1].tolist() == [7, 9]
 
 
 def test_a_store_understands_kinds_of_vertices_as_a_table_in_memory(tmp_path: Path) -> None:
     FRAUD.write(tmp_path)
-    columns = Columns(label="is_fraud", vertex_kind="type")
+    # What edges have beside is not summed up by a store.
+    columns = Columns(label="is_fraud", vertex_kind="type", drop=("logins", "first_seen"))
     files = tmp_path / "edges.csv", tmp_path / "vertices.csv"
     header = build_store(*files, tmp_path / "store", columns=columns)
     graph, _ = read_tables(*files, columns=columns)

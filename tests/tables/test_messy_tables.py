@@ -254,6 +254,7 @@ CASES = {
     "ends of other names": Messy(
         edges="day,buyer,seller\nMo,a,b\nTu,b,c\nWe,c,d\n",
         said="'buyer' as the source (its values are ids)",
+        options={"columns": Columns(drop=("day",))},
     ),
     "names in capitals": Messy(
         VERTICES.replace("id,label", "Node ID,LABEL"), EDGES.replace("source,target", "FROM,To")

@@ -184,6 +184,7 @@ class GraphOptions:
         columns: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
         for name in ("features", "categorical", "drop", "unlabelled"):
             columns[name] = split_commas(columns[name] or "")
+        columns |= {"link": tuple(columns["link"] or ()), "no_link": bool(columns["no_link"])}
         if columns["unlabelled"]:
             columns["unlabelled"] = ("", *columns["unlabelled"])
         columns |= {"kinds": (), "predicted": ()}

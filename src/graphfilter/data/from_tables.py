@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any
 
@@ -13,17 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.data.edges import EdgeKinds, entry_keys, index_type
 from graphfilter.data.graph import Graph
-from graphfilter.tables.build import Elsewhere, read_parts
+from graphfilter.tables.build import Elsewhere, named_columns, read_parts
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.roles import Columns, open_pair
+from graphfilter.tables.roles import Columns, open_pair, open_rows
 from graphfilter.tables.text_files import TextOptions
-from graphfilter.util.errors import GraphError
+from graphfilter.util.errors import GraphError, check_name
 from graphfilter.util.words import count
-
-# Of a table of vertices alone.
-_NO_EDGES = {"source": np.empty(0, dtype="U1"), "target": np.empty(0, dtype="U1")}
-_OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
 
 
 def read_tables(
@@ -37,6 +33,8 @@ def read_tables(
     directed: bool = False,
     text: TextOptions | None = None,
     remedy: str | None = None,
+    rows: Any = (),
+    **names: Any,
 ) -> tuple[Graph, TableEncoder]:
     """Read a graph from a table of edges, which may be None, and a table of vertices.
 
@@ -46,8 +44,10 @@ def read_tables(
         .csv, .tsv, .txt (each also .gz), .xlsx or .parquet; or a DataFrame, as
         :meth:`Graph.from_frames` takes. How text files are written is found out and said in the
         notes. Ids are strings: '007' is not '7'. An edge file without a header is known by a
-        vertex id standing where the header should be.
+        vertex id standing where the header should be. Without edges (None), vertices that share
+        a value of a column that few share are joined.
     columns : Columns, optional
+        Which column holds what; or give its fields by name: ``label="team", link=["device"]``.
     allow_missing : bool
         Leave out edges to vertices that are not in the table instead of raising.
     encoder : TableEncoder, optional
@@ -60,6 +60,11 @@ def read_tables(
         Delimiter, encoding and decimal sign of text files, where they should not be found out.
     remedy : str, optional
         What an error about an edge to an unknown vertex advises.
+    rows : tables, or dict of tables
+        Tables that name a vertex in each row, such as orders: their sums, means, times and shares
+        become features. A frame is given with its title: ``rows={"orders": frame}``.
+    **names
+        Fields of :class:`Columns`.
 
     Returns
     -------
@@ -80,28 +85,19 @@ def read_tables(
     >>> import graphfilter as gf
     >>> people = {"name": ["Ann", "Bob", "Eve"], "age": [31, 45, 28], "team": ["a", "b", ""]}
     >>> calls = {"from": ["Ann", "Bob"], "to": ["Bob", "Eve"]}
-    >>> columns = gf.data.Columns(id="name", label="team")
-    >>> graph, encoder = gf.read_tables(calls, people, columns=columns)
+    >>> graph, encoder = gf.read_tables(calls, people, id="name", label="team")
     >>> graph.n_vertices, graph.n_edges, graph.labels.tolist()
     (3, 2, [0, 1, -1])
     """
-    columns = columns or Columns()
-    if edges is None:
-        columns = replace(columns, **dict.fromkeys(_OF_EDGES))
+    for name in names:
+        check_name("option of read_tables", name, [field.name for field in fields(Columns)])
+    columns = replace(columns or Columns(), **named_columns(names))
     parts = read_parts(
-        *open_pair(_NO_EDGES if edges is None else edges, vertices, columns, text), columns,
+        *open_pair(edges, vertices, columns, text), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
-        elsewhere=None if remedy is None else Elsewhere(remedy=remedy),
+        elsewhere=None if remedy is None else Elsewhere(remedy=remedy), rows=open_rows(rows, text),
     )  # fmt: skip
-    if edges is None:
-        parts = replace(parts, notes=_without_edges(parts.notes, "vertices have no neighbours."))
     return Graph.from_parts(parts), parts.encoder
-
-
-def _without_edges(notes: Sequence[str], consequence: str) -> tuple[str, ...]:
-    """Return the notes without what is said of a table that nobody gave."""
-    kept = [note for note in notes if not note.startswith(("edges:", "edges lists"))]
-    return (*kept, f"no table of edges: {consequence}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +151,14 @@ def join_tables(
     """
     columns = columns or Columns()
     ids = [str(name) for name in graph.vertex_names or range(graph.n_vertices)]
-    if edges is None:
-        columns = replace(columns, **dict.fromkeys(_OF_EDGES))
-    tables = open_pair(_NO_EDGES if edges is None else edges, vertices, columns, text)
+    tables = open_pair(edges, vertices, columns, text)
     parts = read_parts(
         *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
     notes = parts.notes
-    if edges is None:
-        notes = _without_edges(notes, "new vertices have no neighbours.")
+    if parts.encoder.rows and edges is not None:
+        notes += ("features of known vertices that sum up edges do not count the new ones.",)
     place = {name: i for i, name in enumerate(ids)}
     row_names = [str(name) for name in parts.vertex_names]
     new = [name for name in row_names if name not in place]

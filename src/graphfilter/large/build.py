@@ -210,6 +210,11 @@ def build_store(
     check_engine()
     columns, report = columns or Columns(), report or (lambda what, done, total: None)
     _check_request(columns, memory)
+    if encoder is not None and (encoder.rows or encoder.links):
+        raise ConfigError(
+            "a store sums up no columns of edges and joins no vertices; the model was fitted with "
+            "such features. Fit one without them: drop=..., no_link=True."
+        )
     folder = check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
     edge_table, vertex_table = open_tables(edges, vertices, text)

@@ -201,7 +201,7 @@ def encode_features(
     """Write the features as :meth:`TableEncoder.encode` would make them; return also its notes."""
     columns: list[sp.csr_array] = []
     notes: list[str] = []
-    kinds = table.column(encoder.vertex_kind) if encoder.vertex_kind else None
+    kinds = encoder.types_of(table)
     for first in range(0, len(encoder.columns), table.at_once):
         report("encoding columns", first, len(encoder.columns))
         together = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
+from graphfilter.tables.attach import merge_kinds, open_rows, sum_up, ways_of
 from graphfilter.tables.cells import (
     WITHOUT_WIDTH,
     Cells,
@@ -33,8 +34,10 @@ from graphfilter.tables.dates import Times, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
+from graphfilter.tables.links import add_links, find_links, say_links
 from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
 from graphfilter.tables.roles import (
+    OF_EDGES,
     Columns,
     EdgeRoles,
     choose_edge_roles,
@@ -44,6 +47,7 @@ from graphfilter.tables.roles import (
     say_unused,
     suggest,
 )
+from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
 from graphfilter.util.words import count
@@ -140,6 +144,8 @@ class EdgeBlock:
     weights : float32 array or None
     kinds, times : Arrow arrays or None
         The edge types are text; the times are as in the table.
+    batch : Arrow batch
+        All columns that were read.
     """
 
     row: int
@@ -147,14 +153,17 @@ class EdgeBlock:
     weights: NDArray[np.float32] | None
     kinds: Any
     times: Any
+    batch: Any = None
 
 
-def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock]:
-    """Read the edges piece by piece."""
+def read_edge_blocks(
+    table: TableSource, roles: EdgeRoles, others: Collection[str] = ()
+) -> Iterator[EdgeBlock]:
+    """Read the edges piece by piece, with other columns beside those of the roles."""
     import pyarrow as pa
 
     row, decimal = 0, table.decimal
-    for batch in table.read_batches(roles.names, roles.header):
+    for batch in table.read_batches(list(dict.fromkeys([*roles.names, *others])), roles.header):
         with reading_table(table):
             ends = (roles.source, roles.target)
             source, target = (table.as_ids(batch.column(name)) for name in ends)
@@ -169,7 +178,7 @@ def read_edge_blocks(table: TableSource, roles: EdgeRoles) -> Iterator[EdgeBlock
         if roles.kind is not None:
             kinds = as_text(batch.column(roles.kind), trim=True)
         times = None if roles.time is None else batch.column(roles.time)
-        yield EdgeBlock(row, (source, target), weights, kinds, times)
+        yield EdgeBlock(row, (source, target), weights, kinds, times, batch)
         row += len(batch)
 
 
@@ -209,6 +218,7 @@ def understand_tables(
     *,
     unlabelled: Sequence[str] | None = None,
     without: Collection[str] = (),
+    rows: Sequence[TableSource] = (),
 ) -> Meaning:
     """Decide what the columns of two tables are, and say so in ``notes``.
 
@@ -221,17 +231,25 @@ def understand_tables(
         edges.
     without : names
         Arguments that are not offered for what edges have beside.
+    rows : tables
+        That belong to vertices too, whose columns may be named.
     """
     fitted = encoder is not None
     remembered = dict(encoder.roles) if encoder is not None else {}
-    roles, features, table = choose_vertex_roles(vertices, edges, columns, encoder, read, notes)
+    roles, features, table = choose_vertex_roles(
+        vertices, edges, columns, encoder, read, notes, rows
+    )
     with reading_table(vertices):
         ids = vertices.as_ids(table.column(roles["id"]))
     ends = take_ids(ids)
     notes += note_near_ids(ids, vertices)
     del ids
     edge_roles, text = choose_edge_roles(edges, vertices, ends, columns, remembered)
-    notes += text if remembered else [*text, *say_unused(edges, edge_roles, without=without)]
+    notes += (
+        text
+        if remembered
+        else [*text, *say_unused(edges, edge_roles, columns.drop, without=without)]
+    )
     labels = classes = None
     splits: tuple[Split, ...] = ()
     with reading_table(vertices):
@@ -262,7 +280,7 @@ def understand_tables(
 
 
 def read_parts(
-    edges: TableSource,
+    edges: TableSource | None,
     vertices: TableSource,
     columns: Columns,
     *,
@@ -271,10 +289,20 @@ def read_parts(
     unlabelled: Sequence[str] | None = None,
     directed: bool = False,
     elsewhere: Elsewhere | None = None,
+    rows: Sequence[TableSource] = (),
 ) -> GraphParts:
-    """Read what two tables say of a graph; edges may name vertices that are known elsewhere."""
+    """Read what two tables say of a graph; edges may name vertices that are known elsewhere.
+
+    Without edges, and where columns are to link them, vertices that share a value are joined.
+    ``rows`` are tables that name a vertex in each row.
+    """
     import pyarrow as pa
 
+    told = edges is not None
+    nothing = pa.array([], pa.string())
+    if edges is None:
+        edges = frame_table(dict.fromkeys(("source", "target"), nothing), "edges")
+        columns = replace(columns, **dict.fromkeys(OF_EDGES))
     edges, vertices = (table.cleaning(columns.clean_ids) for table in (edges, vertices))
     elsewhere = elsewhere or Elsewhere()
     notes = [*vertices.notes, *edges.notes]
@@ -300,26 +328,70 @@ def read_parts(
 
     with telling(notes):
         meaning = understand_tables(
-            edges, vertices, columns, encoder, notes, read, take_ids, unlabelled=unlabelled
+            edges,
+            vertices,
+            columns,
+            encoder,
+            notes,
+            read,
+            take_ids,
+            unlabelled=unlabelled,
+            rows=rows,
         )
         table, roles, encoded = meaning.table, meaning.roles, meaning.encoder
-        features, said = encoded.encode(table, vertices)
+        parts, said = encoded.encode_columns(table, vertices)
         notes += said if encoder is not None else ()
         ends = pa.concat_arrays([ids, others]) if len(others) else ids
-        rows = _read_edges(
-            edges, meaning.edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere, notes
+        of_edges, attached, text = open_rows(
+            edges if told else None, rows, columns, meaning.edge_roles, encoder, ids, roles["id"]
         )
+        notes += text
+        links: dict[str, NDArray[np.int32]] = {}
+        if columns.link or encoded.links or not (told or encoder or columns.no_link):
+            links = find_links(table, columns.link or encoded.links, encoded, ids)
+            notes += say_links(links)
+        known = _read_edges(
+            edges, meaning.edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere,
+            notes, of_edges,
+        )  # fmt: skip
+        is_directed = directed or columns.directed
+        if of_edges is not None and encoder is None:
+            ways = ways_of(meaning.edge_roles, known["pairs"], is_directed)
+            of_edges.encoder = replace(of_edges.encoder, ways=ways)
+        read_rows = [one for one in (of_edges, *attached) if one is not None]
+        encoded, sums, text = sum_up(
+            read_rows, encoded, len(ids), columns, fitted=encoder is not None
+        )
+        notes += text
+        if known["kinds"] is not None:
+            words, codes = known["kinds"]
+            words, kept, text = merge_kinds(
+                words, codes, encoded, fitted=encoder is not None, n_more=len(links)
+            )
+            notes += text
+            encoded = replace(encoded, edge_kinds=kept)
+            known["kinds"] = np.array(words, dtype=object)[codes]
+        if links:
+            encoded = replace(encoded, links=tuple(links))
+            add_links(known, links, told=told, both_ways=is_directed)
+        features = encoded.assemble(parts, table.num_rows, sums)
+        if not told:
+            # What is said of a table that nobody gave.
+            notes[:] = [one for one in notes if not one.startswith(("edges:", "edges lists"))]
+            if not links:
+                new = "new " if elsewhere.ids else ""
+                notes.append(f"no table of edges: {new}vertices have no neighbours.")
         # The ids as the table has them: values of their own type, or text.
         typed = table.column(roles["id"])
         keep = vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type))
         return GraphParts(
-            **rows,
+            **known,
             merge=choose_merge(columns, meaning.edge_roles.weight),
             n_vertices=len(ids),
-            directed=directed or columns.directed,
+            directed=is_directed,
             vertex_names=(typed if keep else ids).to_pylist(),
-            features=features if encoded.columns else None,
-            feature_names=encoded.feature_names if encoded.columns else None,
+            features=features if features.shape[1] else None,
+            feature_names=encoded.feature_names or None,
             labels=meaning.labels,
             classes=meaning.classes,
             splits=meaning.splits,
@@ -339,6 +411,7 @@ def _read_edges(
     allow_missing: bool,
     elsewhere: Elsewhere,
     notes: list[str],
+    rows: Rows | None = None,
 ) -> dict[str, Any]:
     """Read pairs of vertex numbers, and weights, kinds and times, block by block."""
     import pyarrow as pa
@@ -347,8 +420,11 @@ def _read_edges(
     kinds: list[Any] = []
     times: list[Any] = []
     row = 0
-    for block in read_edge_blocks(table, roles):
+    others = [] if rows is None else [column.name for column in rows.encoder.columns]
+    for block in read_edge_blocks(table, roles, others):
         numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
+        if rows is not None:
+            rows.add(block.batch, numbers)
         if not allow_missing:
             check_ends(table, roles, block, numbers, vertices, ids, id_column, elsewhere)
         known = (numbers >= 0).all(axis=0)
@@ -368,7 +444,7 @@ def _read_edges(
     return {
         "pairs": np.concatenate(pairs),
         "weights": np.concatenate(weights) if roles.weight is not None else None,
-        "kinds": np.array(words, dtype=object)[codes] if roles.kind is not None else None,
+        "kinds": (words, codes) if roles.kind is not None else None,
         "times": parse_times(pa.chunked_array(times), table, roles.time or "") if timed else None,
     }
 
@@ -521,7 +597,21 @@ def _explain_missing(
     )
 
 
-_COLUMNS = ("weight", "split", "edge_kind", "vertex_kind", "merge", "edge_time")
+def named_columns(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of :class:`Columns`, given as one name, several, or kinds by name.
+
+    >>> named_columns({"label": "team", "drop": "x", "kinds": {"age": "number"}, "id": None})
+    {'label': 'team', 'drop': ('x',), 'kinds': (('age', 'number'),)}
+    """
+    values = {name: value for name, value in names.items() if value is not None}
+    for field in fields(Columns):
+        if isinstance(field.default, tuple) and field.name in values:
+            value = values[field.name]
+            value = value.items() if isinstance(value, Mapping) else value
+            values[field.name] = (value,) if isinstance(value, str) else tuple(value)
+    return values
+
+
 _SETTINGS = ("unlabelled", "allow_missing", "directed")
 
 
@@ -529,17 +619,10 @@ def read_frames(
     vertices: Any, edges: Any, roles: Mapping[str, str | None], options: Mapping[str, Any]
 ) -> GraphParts:
     """Read what two frames say of a graph; see :meth:`graphfilter.data.graph.Graph.from_frames`."""
-    rest = dict(options)
-    columns: dict[str, Any] = {**roles}
-    for name in _COLUMNS:
-        columns[name] = rest.pop(name, None)
-    for name in ("features", "categorical", "drop"):
-        columns[name] = tuple(rest.pop(name, ()))
-    columns["clean_ids"] = bool(rest.pop("clean_ids", False))
-    columns["kinds"] = tuple(rest.pop("kinds", {}).items())
-    settings = {key: rest.pop(key) for key in _SETTINGS if key in rest}
-    if rest:
-        known = (*_COLUMNS, "features", "categorical", "drop", "kinds", "clean_ids", *_SETTINGS)
-        check_name("option of from_frames", next(iter(rest)), known)
+    settings = {key: options[key] for key in _SETTINGS if key in options}
+    known = (*(field.name for field in fields(Columns)), *_SETTINGS)
+    for name in options:
+        check_name("option of from_frames", name, known)
+    columns = Columns(**named_columns({**roles, **options, **dict.fromkeys(_SETTINGS)}))
     tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
-    return read_parts(*tables, Columns(**columns), **settings)
+    return read_parts(*tables, columns, **settings)

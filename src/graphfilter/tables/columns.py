@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,14 @@ MISSING_MARK = " is missing"
 _MOST_LISTED = 100
 # A column may hold one cell of another kind in so many, which are then missing.
 READ_PER_WORD = 19
+
+
+class Read(NamedTuple):
+    """Cells as numbers (n, k), NaN for none; which are words instead; what there is to say."""
+
+    values: NDArray[np.float64]
+    is_word: NDArray[np.bool_]
+    said: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,8 +74,17 @@ class EncodedColumn(ABC):
         """Decide how cells are encoded, None for not at all; the note says so, '' for nothing."""
 
     @abstractmethod
+    def read(self, cells: Cells) -> Read:
+        """Read cells as was decided."""
+
     def encode(self, cells: Cells) -> tuple[Entries, str]:
         """Encode cells as was decided; the note is '' where there is nothing to say."""
+        values, is_word, said = self.read(cells)
+        n_words = int(is_word.sum())
+        if n_words and not self.is_readable(n_words, values):
+            self.refuse(cells, is_word)
+        entries, note = self.filled(values, n_words)
+        return entries, f"{note} {said}".strip()
 
     @staticmethod
     def can_hold(kind: Any) -> bool:
@@ -80,9 +97,9 @@ class EncodedColumn(ABC):
         return (self.name,)
 
     @property
-    def encoded_fill(self) -> tuple[float, ...]:
-        """The replacement for a missing value, as features have it."""
-        return self.fill
+    def shift(self) -> float:
+        """What is subtracted before values become float32."""
+        return 0.0
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -129,10 +146,8 @@ class EncodedColumn(ABC):
         seen = values[np.isfinite(values)]
         return {"fill": (median(seen),), "marks_missing": bool(np.isnan(values).any())}
 
-    def filled(
-        self, values: NDArray[np.float64], n_words: int, origin: float = 0.0
-    ) -> tuple[Entries, str]:
-        """Put the remembered values where some are missing, mark those, and subtract an origin."""
+    def filled(self, values: NDArray[np.float64], n_words: int) -> tuple[Entries, str]:
+        """Put the remembered values where some are missing, and mark those."""
         gone = np.isnan(values).any(axis=1)
         note = ""
         if gone.any():
@@ -143,7 +158,7 @@ class EncodedColumn(ABC):
                 n = count(int(gone.sum()), "value is", "values are")
                 note = f"column {self.name!r}: {n} missing{other}; replaced by the median."
                 note += "" if self.marks_missing else none
-        features = list((values - origin).astype(np.float32).T)
+        features = list((values - self.shift).astype(np.float32).T)
         features += [gone.astype(np.float32)] if self.marks_missing else []
         rows = [np.flatnonzero(feature).astype(np.int32) for feature in features]
         data = [feature[own] for feature, own in zip(features, rows, strict=True)]
@@ -156,7 +171,7 @@ class EncodedColumn(ABC):
         places, others = np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)
         ends = np.cumsum(counts)[:-1]
         parts = list(zip(np.split(places[rows], ends), np.split(data, ends), strict=True))
-        for i, fill in enumerate(np.array(self.encoded_fill, dtype=np.float32)):
+        for i, fill in enumerate((np.array(self.fill) - self.shift).astype(np.float32)):
             if fill:
                 index, values = parts[i]
                 put = np.concatenate([index, others])
@@ -173,15 +188,11 @@ class EncodedColumn(ABC):
 
     def is_readable(self, n_words: int, values: NDArray[np.float64]) -> bool:
         """Return whether so many words are few beside the values that were read."""
-        n_read = int((~np.isnan(values)).sum())
+        n_read = int((~np.isnan(values[:, 0])).sum())
         return self.told or n_read > READ_PER_WORD * n_words
 
-    def check_readable(
-        self, cells: Cells, is_word: NDArray[np.bool_], values: NDArray[np.float64]
-    ) -> None:
-        """Refuse a column of another kind than the one that was fitted; a few words are missing."""
-        if not is_word.any() or self.is_readable(int(is_word.sum()), values):
-            return
+    def refuse(self, cells: Cells, is_word: NDArray[np.bool_]) -> NoReturn:
+        """Raise the error for cells of another kind than those that were fitted."""
         row, text = int(is_word.argmax()), self.described
         raise at_row(
             cells.where,

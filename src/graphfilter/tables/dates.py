@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, is_missing, is_usable
-from graphfilter.tables.columns import EncodedColumn, Entries, median, otherwise
+from graphfilter.tables.columns import EncodedColumn, Read, median, otherwise
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.util.errors import ConfigError, DataFileError
@@ -247,7 +247,7 @@ class DateColumn(EncodedColumn):
         note = f"column {name!r} read as {'a time' if is_time else 'a date'}{said}: {made}"
         return fitted, f"{note} ({otherwise(name, 'category')})."
 
-    def encode(self, cells: Cells) -> tuple[Entries, str]:
+    def read(self, cells: Cells) -> Read:
         import pyarrow as pa
 
         seconds, said = read_seconds(cells, self.spelling, self.newest, self.zones, clear=True), ""
@@ -260,12 +260,9 @@ class DateColumn(EncodedColumn):
         ):
             problem = f"must be {self.described}, as when the model was fitted"
             raise DataFileError(cells.where, f"column {self.name!r} {problem}.")
-        self.check_readable(cells, is_word, seconds)
         days, hours = _days_and_hours(seconds)
         by_part = {"days": days - self.origin, "hours": hours}
-        values = np.stack([by_part[part] for part in self.parts], axis=1)
-        entries, note = self.filled(values, int(is_word.sum()))
-        return entries, " ".join(filter(None, (note, said)))
+        return Read(np.stack([by_part[part] for part in self.parts], axis=1), is_word, said)
 
     @property
     def described(self) -> str:

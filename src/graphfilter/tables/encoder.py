@@ -34,7 +34,7 @@ from graphfilter.tables.numbers import (
     not_a_number,
     parse_numbers,
 )
-from graphfilter.tables.source import reading_table
+from graphfilter.tables.rows import RowsEncoder
 from graphfilter.tables.words import (
     FEW_ROWS,
     MOST_WIDE,
@@ -45,7 +45,6 @@ from graphfilter.tables.words import (
 )
 from graphfilter.util.errors import (
     DataFileError,
-    GraphError,
     ModelFileError,
     check_name,
 )
@@ -65,8 +64,9 @@ KINDS: dict[str, type[EncodedColumn]] = {
     "list": ListColumn,
 }
 ASKED_KINDS = (*(kind for kind in KINDS if kind != "list"), "drop")
-# More types of vertices than this are a column of other content.
+# So many types of vertices, or of edges, are told apart; the rare ones of more are one.
 MOST_KINDS = 16
+OTHER_KIND = "other"
 # Columns of one kind that are spoken of one by one.
 _MOST_ALIKE = 3
 
@@ -85,6 +85,14 @@ class TableEncoder:
         Which column of the tables was the id, the label, an end of an edge, and so on.
     vertex_kind : str
         The column of vertex types, where there is one.
+    vertex_kinds : tuple of str
+        The types that are told apart, where others are rare and taken together.
+    rows : tuple of RowsEncoder
+        The columns of edges, and attached tables: features after those of the columns.
+    links : tuple of str
+        Columns whose values join the vertices that share one.
+    edge_kinds : tuple of str
+        The types of edges that are told apart, where others are rare and taken together.
 
     Examples
     --------
@@ -102,11 +110,16 @@ class TableEncoder:
     notes: tuple[str, ...] = ()
     roles: tuple[tuple[str, str], ...] = ()
     vertex_kind: str = ""
+    vertex_kinds: tuple[str, ...] = ()
+    rows: tuple[RowsEncoder, ...] = ()
+    links: tuple[str, ...] = ()
+    edge_kinds: tuple[str, ...] = ()
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """One name per column of the matrix: 'age' for a number, 'colour=red' for a category."""
-        return tuple(name for column in self.columns for name in column.feature_names)
+        parts = (*self.columns, *self.rows)
+        return tuple(name for part in parts for name in part.feature_names)
 
     @classmethod
     def fit(
@@ -120,6 +133,7 @@ class TableEncoder:
         decimal: str | None = None,
         hint: str | None = None,
         vertex_kind: str | None = None,
+        most: int = MOST_WIDE,
     ) -> Self:
         """Decide how each column of ``table`` is encoded.
 
@@ -147,6 +161,8 @@ class TableEncoder:
         vertex_kind : str, optional
             The column of vertex types. A column that all vertices of a type
             lack is understood on the others, and on those it is not missing.
+        most : int
+            How many features a column of words may become.
         """
         told = {**dict.fromkeys(categorical, "category"), **(kinds or {})}
         for kind in told.values():
@@ -164,11 +180,12 @@ class TableEncoder:
             unclear = hint if "," in shown.unclear else "."
             return decimal or shown.choose(of_file or unclear)
 
-        types = None
+        types, common = None, ()
         if vertex_kind is not None:
             types = Cells(table.column(vertex_kind))
-            with reading_table(path):
-                _check_types(types)
+            if len(types.words) > MOST_KINDS:
+                common = _commonest(types, MOST_KINDS - 1)
+                types = Cells(_as_types(types.column, common))
         columns: list[EncodedColumn] = []
         notes: list[str] = []
         said: dict[str, dict[str, str]] = {}
@@ -199,7 +216,7 @@ class TableEncoder:
             return found
 
         for name in table.column_names:
-            columns += decide(name, MOST_WIDE)
+            columns += decide(name, most)
         if (most := _narrowest(columns)) < MOST_WIDE:
             wide = dict.fromkeys(one.name for one in columns if len(one.feature_names) > most)
             columns = [one for one in columns if one.name not in wide]
@@ -217,7 +234,12 @@ class TableEncoder:
                 f"{many} missing values ({listed_names(gaps)}): replaced by the median, and "
                 "marked in a feature of their own."
             )
-        return cls(tuple(columns), tuple(notes), vertex_kind=vertex_kind or "")
+        if common:
+            notes.append(
+                f"The types in {vertex_kind!r} but {listed_names(common)} are taken as one."
+            )
+        kind = vertex_kind or ""
+        return cls(tuple(columns), tuple(notes), vertex_kind=kind, vertex_kinds=common)
 
     def transform(self, table: pa.Table, path: str | PathLike[str]) -> Features:
         """Encode a table: float32 (n, d), in CSR form where under a quarter is non-zero.
@@ -232,6 +254,13 @@ class TableEncoder:
         self, table: pa.Table, path: str | PathLike[str]
     ) -> tuple[Features, tuple[str, ...]]:
         """Encode a table as :meth:`transform` does; return also what there is to say about it."""
+        parts, notes = self.encode_columns(table, path)
+        return self.assemble(parts, table.num_rows), tuple(notes)
+
+    def encode_columns(
+        self, table: pa.Table, path: str | PathLike[str]
+    ) -> tuple[list[Entries], list[str]]:
+        """Encode each column of a table; return also what there is to say about them."""
         parts: list[Entries] = []
         notes: list[str] = []
         names = dict.fromkeys(table.column_names)
@@ -239,36 +268,68 @@ class TableEncoder:
         for name in (*(column.name for column in self.columns), *kind):
             if name not in names:
                 raise missing_column(path, name, list(names))
-        kinds = table.column(self.vertex_kind) if self.vertex_kind else None
+        kinds = self.types_of(table)
         for column in self.columns:
             entries, note = encode_column(table.column(column.name), column, path, kinds)
             parts.append(entries)
             notes += [note] if note else []
+        return parts, notes
+
+    def types_of(self, table: pa.Table) -> Any:
+        """Return the type of each vertex, None where there are none."""
+        if not self.vertex_kind:
+            return None
+        return _as_types(table.column(self.vertex_kind), self.vertex_kinds)
+
+    def assemble(
+        self, parts: list[Entries], n: int, sums: Sequence[NDArray[np.float32] | None] = ()
+    ) -> Features:
+        """Put the columns of n vertices side by side, and what the encoders of rows summed up.
+
+        Without ``sums``, vertices have no rows.
+        """
+        sums = sums or [None] * len(self.rows)
+        rows = (one.encode(own, n) for one, own in zip(self.rows, sums, strict=True))
+        parts = [*parts, *rows]
         if not parts:
-            return np.zeros((table.num_rows, 0), dtype=np.float32), ()
+            return np.zeros((n, 0), dtype=np.float32)
         index, data, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        shape = (table.num_rows, len(indptr) - 1)
-        matrix = sp.csc_array((data, index, indptr), shape=shape)
-        dense = 4 * matrix.nnz >= shape[0] * shape[1]
-        return matrix.toarray() if dense else matrix.tocsr(), tuple(notes)
+        matrix = sp.csc_array((data, index, indptr), shape=(n, len(indptr) - 1))
+        return matrix.toarray() if 4 * matrix.nnz >= n * matrix.shape[1] else matrix.tocsr()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as plain JSON values."""
         columns = [column.to_dict() for column in self.columns]
-        kind = {"vertex_kind": self.vertex_kind} if self.vertex_kind else {}
-        return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles), **kind}
+        more = {"vertex_kind": self.vertex_kind, "links": list(self.links)}
+        more |= {"vertex_kinds": list(self.vertex_kinds)}
+        more |= {"edge_kinds": list(self.edge_kinds), "rows": [one.to_dict() for one in self.rows]}
+        more = {name: value for name, value in more.items() if value}
+        return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles), **more}
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """Make an encoder from what :meth:`to_dict` gave."""
         try:
-            columns = tuple(KINDS[one["kind"]].from_dict(one) for one in values["columns"])
+            columns = _columns_of(values["columns"])
+            rows = tuple(
+                RowsEncoder.from_dict(one, _columns_of(one["columns"]))
+                for one in values.get("rows", ())
+            )
+            types, links, kinds = (
+                tuple(map(str, values.get(name, ())))
+                for name in ("vertex_kinds", "links", "edge_kinds")
+            )
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
             kind = str(values.get("vertex_kind", ""))
-            return cls(columns, tuple(map(str, values["notes"])), roles, kind)
+            notes = tuple(map(str, values["notes"]))
+            return cls(columns, notes, roles, kind, types, rows, links, kinds)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
+
+
+def _columns_of(values: Sequence[Any]) -> tuple[EncodedColumn, ...]:
+    return tuple(KINDS[one["kind"]].from_dict(one) for one in values)
 
 
 def encode_column(
@@ -289,13 +350,22 @@ def encode_column(
     return how.spread(entries, own), note
 
 
-def _check_types(types: Cells) -> None:
-    if len(types.words) > MOST_KINDS:
-        raise GraphError(
-            f"vertices must have at most {MOST_KINDS} types; got "
-            f"{count(len(types.words), 'type')}, such as {types.words[0]!r}. Name another column "
-            "with `vertex_kind`."
-        )
+def _commonest(types: Cells, most: int) -> tuple[str, ...]:
+    n_rows = np.bincount(types.codes).tolist()
+    by_number = sorted(zip(types.words, n_rows, strict=True), key=lambda one: (-one[1], one[0]))
+    return tuple(word for word, _ in by_number[:most])
+
+
+def _as_types(column: Any, common: Sequence[str]) -> Any:
+    """Return types as text, those that are not common as one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = Cells(column).text
+    if not common:
+        return text
+    known = index_in(text, pa.array(common, type=pa.string())) >= 0
+    return pc.call_function("if_else", [pa.array(known), text, OTHER_KIND])
 
 
 def _owners(cells: Cells, types: Cells) -> tuple[str, ...]:

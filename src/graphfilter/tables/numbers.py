@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graphfilter.tables.cells import Cells, is_missing, without_gaps
 from graphfilter.tables.columns import (
     EncodedColumn,
-    Entries,
+    Read,
     median,
     otherwise,
 )
@@ -331,27 +331,26 @@ class NumberColumn(EncodedColumn):
         )  # fmt: skip
         return fitted, " ".join(notes)
 
-    def encode(self, cells: Cells) -> tuple[Entries, str]:
+    def read(self, cells: Cells) -> Read:
         unit = self.unit if self.held or self.unit else "any"
         read = parse_numbers(cells, self.decimal, unit)
         _check_signs(cells, read, self.decimal)
-        n_words = int(read.is_word.sum())
-        if n_words and read.other_units and not self.is_readable(n_words, read.values):
+        n_words = int(read.is_word.sum()) if read.other_units else 0
+        if n_words and not self.is_readable(n_words, read.values[:, None]):
             problem = (
                 f"must be in {self.unit or 'no unit'}, as when the model was fitted; got "
                 f"{', '.join(read.other_units)}. Convert it."
             )
             row = int(read.is_word.argmax())
             raise at_row(cells.where, row, f"column {self.name!r} {problem}")
-        self.check_readable(cells, read.is_word, read.values)
         remedy = f"Fill in the cell, or train without the column (`drop={(self.name,)}`)."
         if (np.abs(read.values) > np.finfo(np.float32).max).any():
             check_numbers(cells, read, remedy, missing_too=True)
-        return self.filled(read.values[:, None], n_words, self.origin)
+        return Read(read.values[:, None], read.is_word)
 
     @property
-    def encoded_fill(self) -> tuple[float, ...]:
-        return tuple(value - self.origin for value in self.fill)
+    def shift(self) -> float:
+        return self.origin
 
     def check(self) -> None:
         super().check()
@@ -450,13 +449,13 @@ class ListColumn(EncodedColumn):
         fill = tuple(np.median(matrix[~gone], axis=0).tolist())
         return cls(name, fill, bool(gone.any())), note
 
-    def encode(self, cells: Cells) -> tuple[Entries, str]:
+    def read(self, cells: Cells) -> Read:
         matrix = _read_lists(cells)
         if matrix is None or matrix.shape[1] != len(self.fill):
             got = "others" if matrix is None else f"lists of {matrix.shape[1]}"
             problem = f"must hold lists of {len(self.fill)} numbers; got {got}."
             raise DataFileError(cells.where, f"column {self.name!r} {problem}")
-        return self.filled(matrix, 0)
+        return Read(matrix, np.zeros(len(cells), dtype=bool))
 
     @staticmethod
     def can_hold(kind: Any) -> bool:

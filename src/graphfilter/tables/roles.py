@@ -50,6 +50,9 @@ END_NAMES = (
     ("quelle", "ziel"), ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"),
     ("node1", "node2"), ("id1", "id2"), ("vertex1", "vertex2"),
 )  # fmt: skip
+# Those that say which way an edge goes, and the roles that a table of edges has.
+WAYS = tuple(pair for pair in END_NAMES if pair[0] not in ("u", "node1", "id1", "vertex1"))
+OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
 # Weights of which two are not worth more than one: repeats of such an edge are not added up.
 _NOT_AMOUNTS = re.compile(
     r"similar|score|strength|prob|dist|ratio|share|percent|pct|rate\b|corr|cosine|confidence"
@@ -89,6 +92,12 @@ class Columns:
     clean_ids : bool
         Whether ids are read without blanks around them and characters of no width, and in one
         Unicode form, in both tables.
+    link : tuple of str
+        Columns of the vertices whose values join those that share one, each a type of edges.
+    no_link : bool
+        Whether no columns are chosen for that where there is no table of edges.
+    as_of : str or None
+        The moment from which rows of edges and attached tables are not summed up.
 
     Examples
     --------
@@ -115,6 +124,9 @@ class Columns:
     edge_time: str | None = None
     clean_ids: bool = False
     predicted: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    no_link: bool = False
+    as_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -214,6 +226,7 @@ def choose_vertex_roles(
     encoder: TableEncoder | None,
     read: Callable[[list[str]], Any],
     notes: list[str],
+    rows: Sequence[TableSource] = (),
 ) -> tuple[dict[str, str], list[str], Any]:
     """Find the id, the label, the split and the features, first by name, then by what cells hold.
 
@@ -225,8 +238,11 @@ def choose_vertex_roles(
     asked |= set() if columns.vertex_kind is None else {columns.vertex_kind}
     if encoder is not None:
         asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}
-    for name in sorted(asked.union(columns.drop).difference(names)):
+    beside = {*edges.names, *(name for table in rows for name in table.names)}
+    beside -= asked if encoder is not None else set()
+    for name in sorted(asked.union(columns.drop, columns.link).difference(names, beside)):
         raise missing_column(source, name, names)
+    asked &= set(names)
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
     chosen = check_names(source, names, {**told, "kind": columns.vertex_kind})
     chosen.pop("kind", None)
@@ -301,6 +317,19 @@ def _guess_id(
         return Guess("id", best, f"its values are in {edges.name}")
     first = next((name for name in free if not is_index(name)), free[0])
     return by_name or Guess("id", first, "the first column")
+
+
+def find_key(source: TableSource, ids: Any, id_column: str) -> str:
+    """Return the column of a table that names a vertex in each row: most of its cells are ids."""
+    with reading_table(source):
+        sample = source.peek()
+        usable = [n for n in sample.column_names if _may_be_id(sample[n]) and not is_index(n)]
+        shares = {name: _share(source.as_ids(sample[name]), ids) for name in usable}
+    key = max(usable, key=lambda n: (shares[n], key_of(n) == key_of(id_column)), default="")
+    if not shares.get(key):
+        problem = "must have a column that names a vertex in each row; none holds ids such as"
+        raise DataFileError(source, f"{problem} {ids[0].as_py()!r}. Leave it out, or add one.")
+    return key
 
 
 def _share(ids: Any, of: Any) -> float:
@@ -522,16 +551,18 @@ def _suggest_type(
     ]
 
 
-def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str] = ()) -> list[str]:
+def say_unused(
+    table: TableSource, roles: EdgeRoles, dropped: Collection[str], *, without: Collection[str] = ()
+) -> list[str]:
     """Name the columns that are not used, each with the argument that would use it.
 
-    ``without`` are arguments that are not offered.
+    ``without`` are arguments that are not offered: of a store, which sums nothing up.
     """
     names = table.usable_names if roles.header else []
     left = [name for name in names if name not in roles.names and not is_index(name)]
     if not left:
         return []
-    sample = table.peek()
+    sample, summed = table.peek(), not without and not set(left) <= set(dropped)
     offers: list[str] = []
     for name in left[:_MOST_NAMED]:
         option = _option_for(sample[name], table, roles)
@@ -539,7 +570,8 @@ def say_unused(table: TableSource, roles: EdgeRoles, *, without: Collection[str]
         offers.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
     rest = left[_MOST_NAMED:]
     more = f", {listed_names(rest)}" if rest else ""
-    return [f"{table.name}: not used: {', '.join(offers)}{more}."]
+    how = "not used but for features of the vertices" if summed else "not used"
+    return [f"{table.name}: {how}: {', '.join(offers)}{more}."]
 
 
 def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
@@ -560,10 +592,19 @@ def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
 
 def open_pair(
     edges: Any, vertices: Any, columns: Columns, text: TextOptions | None = None
-) -> tuple[TableSource, TableSource]:
-    """Open a table of edges and one of vertices, each a file or a frame."""
+) -> tuple[TableSource | None, TableSource]:
+    """Open a table of edges, if there is one, and one of vertices, each a file or a frame."""
     check_not_same(edges, vertices, columns)
-    return open_table(edges, text, "edges"), open_table(vertices, text, "vertices")
+    opened = None if edges is None else open_table(edges, text, "edges")
+    return opened, open_table(vertices, text, "vertices")
+
+
+def open_rows(rows: Any, text: TextOptions | None = None) -> list[TableSource]:
+    """Open attached tables: files, or frames by their titles."""
+    if isinstance(rows, str | PathLike) or hasattr(rows, "columns"):
+        rows = [rows]
+    titled = rows.items() if isinstance(rows, Mapping) else [("rows", table) for table in rows]
+    return [open_table(table, text, title) for title, table in titled]
 
 
 def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:

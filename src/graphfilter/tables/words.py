@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, as_mask, as_text, index_in, is_missing
-from graphfilter.tables.columns import EncodedColumn, Entries, otherwise
+from graphfilter.tables.columns import EncodedColumn, Entries, Read, otherwise
 from graphfilter.util.words import count, listed_names
 
 TRUE_WORDS = frozenset(
@@ -95,10 +95,9 @@ class TruthColumn(EncodedColumn):
         note = "" if plain else f"{how}; {otherwise(cells.name, 'category')})."
         return cls(cells.name, **cls.fill_of(read_truths(cells)[0])), note
 
-    def encode(self, cells: Cells) -> tuple[Entries, str]:
+    def read(self, cells: Cells) -> Read:
         values, other = read_truths(cells)
-        self.check_readable(cells, other, values)
-        return self.filled(values[:, None], int(other.sum()))
+        return Read(values[:, None], other)
 
 
 @dataclass(frozen=True)
@@ -143,6 +142,13 @@ class CategoryColumn(EncodedColumn):
         note = f"column {cells.name!r} has {what}: {how}{empty}"
         fitted = cls(cells.name, categories=categories, only_shared=only_shared)
         return fitted, f"{note} ({otherwise(cells.name, other)})."
+
+    def read(self, cells: Cells) -> Read:
+        """Return the places of the values among the categories, -1 for none."""
+        import pyarrow as pa
+
+        codes = index_in(cells.text, pa.array(self.categories, type=pa.string()))
+        return Read(codes.astype(float)[:, None], np.zeros(len(codes), dtype=bool))
 
     def encode(self, cells: Cells) -> tuple[Entries, str]:
         import pyarrow as pa
@@ -286,6 +292,9 @@ class TextColumn(EncodedColumn):
         )  # fmt: skip
         return fitted, f"{note} ({otherwise(name, 'category')})."
 
+    def read(self, cells: Cells) -> Read:
+        raise NotImplementedError  # Words are no numbers.
+
     def encode(self, cells: Cells) -> tuple[Entries, str]:
         """Return features of length 1 per cell and block, zero where it holds none of the words."""
         import pyarrow as pa
@@ -296,7 +305,7 @@ class TextColumn(EncodedColumn):
             for own, weights in (
                 (self.categories, self.weights), (self.grams, self.gram_weights)
             ):  # fmt: skip
-                features = pa.array(own, pa.string())
+                features = pa.array(own, type=pa.string())
                 block = counts @ _to_features(words, features, grams=own is self.grams)
                 block.data = 1 + np.log(block.data)
                 blocks.append(_weighed(block, weights))

@@ -1,0 +1,188 @@
+"""What lies beside vertices and pairs: columns of edges, attached tables, rare types of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfilter.tables.cells import index_in
+from graphfilter.tables.dates import parse_moment
+from graphfilter.tables.encoder import MOST_KINDS, OTHER_KIND, TableEncoder
+from graphfilter.tables.roles import WAYS, Columns, EdgeRoles, find_key, is_index, key_of
+from graphfilter.tables.rows import MOST_SHARES, SAMPLE_ROWS, Rows, RowsEncoder
+from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.util.errors import DataFileError
+from graphfilter.util.words import count, listed_names
+
+
+def rows_of_edges(
+    edges: TableSource, columns: Columns, roles: EdgeRoles
+) -> tuple[RowsEncoder | None, list[str]]:
+    """Understand the columns of edges, where there are more than their ends and a weight."""
+    names = _free_names(edges, columns, (roles.source, roles.target)) if roles.header else []
+    if not set(names) - {roles.weight}:
+        return None, []
+    return _fit_rows(
+        edges, names, columns, RowsEncoder(time=roles.time or "", counted=roles.kind or "")
+    )
+
+
+def ways_of(roles: EdgeRoles, pairs: NDArray[np.int32], directed: bool) -> tuple[str, ...]:
+    """Return whether what is sent and received differs: not where no vertex does both."""
+    has_ways = directed or (key_of(roles.source), key_of(roles.target)) in WAYS
+    both = len(np.intersect1d(*pairs.T)) > 0 if has_ways else False
+    return ("sent", "received") if both else ("",)
+
+
+def read_attached(
+    source: TableSource, encoder: RowsEncoder | None, columns: Columns, ids: Any, id_column: str
+) -> tuple[Rows, list[str]]:
+    """Read a table that names a vertex in each row."""
+    notes: list[str] = list(source.notes)
+    if encoder is None:
+        key = find_key(source, ids, id_column)
+        names = _free_names(source, columns, (key,))
+        title = source.name.split(".")[0]
+        encoder, text = _fit_rows(source, names, columns, RowsEncoder(title=title, key=key))
+        times = [column.name for column in encoder.columns if column.kind == "date"]
+        encoder = replace(encoder, time=times[0] if times else "")
+        notes += [f"{source.name}: column {key!r} names the vertex of each row.", *text]
+    rows, n_unknown = Rows(encoder, source), 0
+    wanted = [encoder.key, *(column.name for column in encoder.columns)]
+    for batch in source.read_batches(wanted, True):
+        with reading_table(source):
+            numbers = index_in(source.as_ids(batch.column(encoder.key)), ids)
+        n_unknown += int((numbers < 0).sum())
+        rows.add(batch, [numbers])
+    n_rows = sum(map(len, rows.ends[0])) if rows.ends else 0
+    if n_rows and n_unknown == n_rows:
+        raise DataFileError(
+            source, f"column {encoder.key!r} must name vertices; none of its values is an id. "
+            "Leave the table out, or give it a column of ids.",
+        )  # fmt: skip
+    if n_unknown:
+        notes.append(f"{source.name}: {count(n_unknown, 'row')} of vertices that are not there.")
+    if columns.as_of is not None and not encoder.time:
+        notes.append(f"{source.name}: no column is a date: rows after `as_of` count too.")
+    return rows, notes
+
+
+def open_rows(
+    edges: TableSource | None,
+    tables: Sequence[TableSource],
+    columns: Columns,
+    roles: EdgeRoles,
+    encoder: TableEncoder | None,
+    ids: Any,
+    id_column: str,
+) -> tuple[Rows | None, list[Rows], list[str]]:
+    """Understand the columns of edges, and read attached tables; those of the fit as they were."""
+    known = {} if encoder is None else {one.title: one for one in encoder.rows}
+    own, notes = known.get(""), list[str]()
+    if encoder is None and edges is not None:
+        own, notes = rows_of_edges(edges, columns, roles)
+    attached: list[Rows] = []
+    for source in tables:
+        title = source.name.split(".")[0]
+        if encoder is not None and title not in known:
+            notes.append(f"{source.name} is left out: the model was fitted without it.")
+            continue
+        rows, text = read_attached(source, known.get(title), columns, ids, id_column)
+        attached.append(rows)
+        notes += text
+    given = {rows.encoder.title for rows in attached}
+    notes += [
+        f"no rows of {title!r} are given, which the model was fitted with: as if there were none."
+        for title in known
+        if title and title not in given
+    ]
+    return None if own is None or edges is None else Rows(own, edges), attached, notes
+
+
+def sum_up(
+    read: Sequence[Rows], encoder: TableEncoder, n: int, columns: Columns, *, fitted: bool
+) -> tuple[TableEncoder, list[NDArray[np.float32] | None], list[str]]:
+    """Return the features of all rows, and their encoders, which learn medians unless fitted."""
+    notes: list[str] = []
+    sums: dict[str, NDArray[np.float32]] = {}
+    made: list[RowsEncoder] = []
+    for rows in read:
+        own, moment = rows.encoder, None
+        notes += rows.join(n)
+        if columns.as_of is not None and own.time:
+            kind = next(column.kind for column in own.columns if column.name == own.time)
+            moment = parse_moment(columns.as_of, are_dates=kind == "date")
+        sums[own.title] = own.sum_up(rows, n, moment)
+        made.append(own.filled_by(sums[own.title]))
+    if not fitted:
+        encoder = replace(encoder, rows=tuple(made))
+    return encoder, [sums.get(one.title) for one in encoder.rows], notes
+
+
+def merge_kinds(
+    words: list[str], codes: NDArray[np.int32], encoder: TableEncoder, *, fitted: bool, n_more: int
+) -> tuple[list[str], tuple[str, ...], list[str]]:
+    """Return the type that each word stands for: of very many, the rare ones are one.
+
+    ``n_more`` types are added by links.
+    """
+    kept, most = encoder.edge_kinds, MOST_KINDS - n_more
+    if not fitted and len(words) > most:
+        n_rows = np.bincount(codes, minlength=len(words)).tolist()
+        by_number = sorted(zip(words, n_rows, strict=True), key=lambda one: (-one[1], one[0]))
+        kept = tuple(word for word, _ in by_number[: most - 1])
+    if not kept:
+        return words, (), []
+    rare = [word for word in words if word not in kept]
+    note = (
+        f"{count(len(rare), 'rare type')} of edges read as {OTHER_KIND!r} ({listed_names(rare)})."
+    )
+    return [word if word in kept else OTHER_KIND for word in words], kept, [note] if rare else []
+
+
+def _free_names(source: TableSource, columns: Columns, taken: Sequence[str]) -> list[str]:
+    left_out = {*taken, *columns.drop, *(name for name, kind in columns.kinds if kind == "drop")}
+    names = [name for name in source.usable_names if name not in left_out and not is_index(name)]
+    return [name for name in names if not columns.features or name in columns.features]
+
+
+def _fit_rows(
+    source: TableSource, names: list[str], columns: Columns, encoder: RowsEncoder
+) -> tuple[RowsEncoder, list[str]]:
+    """Understand columns by the first rows; text, lists and what is left out have no features."""
+    import pyarrow as pa
+
+    batches, n_rows = list[Any](), 0
+    for batch in source.read_batches(names, True) if names else ():
+        batches.append(batch)
+        n_rows += len(batch)
+        if n_rows >= SAMPLE_ROWS:
+            break
+    sample = pa.Table.from_batches(batches).slice(0, SAMPLE_ROWS) if batches else pa.table({})
+    told, found, notes = dict(columns.kinds), [], list[str]()
+    for name in sample.column_names:
+        try:
+            fitted = TableEncoder.fit(
+                sample.select([name]), source, kinds={name: told[name]} if name in told else None,
+                decimal=source.decimal, hint=source.decimal_hint, most=MOST_SHARES,
+            )  # fmt: skip
+        except DataFileError as error:
+            notes.append(f"{error} Column {name!r} is left out.")
+            continue
+        found += [one for one in fitted.columns if one.kind not in ("text", "list")][:1]
+    names = [column.name for column in found]
+    times = {encoder.time, encoder.counted}.difference(names)
+    encoder = replace(encoder, columns=tuple(found), **{
+        role: "" for role in ("time", "counted") if getattr(encoder, role) in times
+    })  # fmt: skip
+    made = encoder.feature_names
+    if names:
+        notes.append(
+            f"{source.name}: {listed_names(names)} became features of the vertices, such as "
+            f"{made[1]!r} (to leave a column out: `drop={(names[0],)}`)."
+        )
+    return encoder, notes
