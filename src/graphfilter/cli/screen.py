@@ -28,9 +28,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 ARGUMENTS = (
     "against", "allow_missing", "as_of", "categorical", "clean_ids", "cost", "delimiter", "device",
     "directed", "drop", "edge_kind", "edge_time", "embeddings", "encoding", "features",
-    "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "memory", "merge", "model",
-    "number", "output", "overwrite", "resume", "source", "split", "split_by", "start_from",
-    "target", "threshold", "vertex_kind", "weight",
+    "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "link", "memory", "merge",
+    "model", "no_link", "number", "output", "overwrite", "resume", "source", "split", "split_by",
+    "start_from", "target", "threshold", "vertex_kind", "weight",
 )  # fmt: skip
 _RENAMED = {"hidden_size": "hidden", "kinds": "column"}
 _ARGUMENT = re.compile(rf"`({'|'.join(ARGUMENTS)})(?:=([^`]+))?`")

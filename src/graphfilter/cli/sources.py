@@ -68,7 +68,7 @@ def split_commas(text: str) -> tuple[str, ...]:
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
-    "edges", "vertices", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
+    "edges", "vertices", "rows", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
     "decimal",
 )  # fmt: skip
 # What a table to predict has as the table of the fit had it, where nothing else is said. Not the
@@ -88,6 +88,9 @@ class GraphOptions:
         Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.
     vertices : FILE
         Table of vertices: an id, features, and a label where known.
+    rows : FILE
+        Table that names a vertex in each row, such as orders: summed up for each. Repeat for
+        others.
     allow_missing
         Leave out edges to vertices that are not in the table, instead of stopping.
     directed
@@ -128,6 +131,7 @@ class GraphOptions:
 
     edges: Path | None = option_field(None, TABLES)
     vertices: Path | None = option_field(None, TABLES)
+    rows: list[Path] | None = option_field(None, TABLES)
     allow_missing: bool = option_field(False, TABLES)
     directed: bool = option_field(False, TABLES)
     dataset: str | None = option_field(None, OTHER)
@@ -224,9 +228,10 @@ class GraphOptions:
             with waiting(f"reading {' and '.join(tables)}", quiet=quiet):
                 graph, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
-                    allow_missing=self.allow_missing, remedy=remedy,
+                    allow_missing=self.allow_missing, remedy=remedy, rows=self.rows or (),
                 )  # fmt: skip
-        if (moment := getattr(self, "as_of", None)) is not None:
+        moment = getattr(self, "as_of", None)
+        if moment is not None and not (self.rows and getattr(self, "edge_time", None) is None):
             if getattr(self, "edge_time", None) is None:
                 raise ConfigError(
                     "--as-of needs the times of the edges: name their column, --edge-time."
@@ -242,6 +247,7 @@ class GraphOptions:
         from graphfilter.runs.plan import Source
 
         options = {name: getattr(self, name) for name in ORIGIN}
+        options["rows"] = "\n".join(map(str, self.rows or ())) or None
         origin = {name: str(value) for name, value in options.items() if value not in (None, False)}
         return Source(graph, encoder if columns else None, origin, columns)
 
@@ -380,6 +386,10 @@ class FeatureOptions(GraphOptions):
     vertex_kind : COLUMN
         Vertex types (account, device): a column that a type never has is not missing on its
         vertices.
+    link : COLUMN
+        Join vertices that share a value of this column, such as a device. Repeat for others.
+    no_link
+        Join no vertices by shared values where there is no table of edges.
     """
 
     features: str = option_field("", COLUMNS)
@@ -387,6 +397,8 @@ class FeatureOptions(GraphOptions):
     drop: str = option_field("", COLUMNS)
     column: list[str] | None = option_field(None, COLUMNS)
     vertex_kind: str | None = option_field(None, COLUMNS)
+    link: list[str] | None = option_field(None, COLUMNS)
+    no_link: bool = option_field(False, COLUMNS)
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""

@@ -60,6 +60,9 @@ class Store(FitOptions):
     edge_kind: str | None = field(default=None, init=False)
     edge_time: str | None = field(default=None, init=False)
     as_of: str | None = field(default=None, init=False)
+    rows: list[Path] | None = field(default=None, init=False)
+    link: list[str] | None = field(default=None, init=False)
+    no_link: bool = field(default=False, init=False)
 
     def __call__(self) -> None:
         """Build the store from tables, or from raw files that an installed package knows."""
