@@ -285,3 +285,38 @@ def test_estimator_takes_edges_between_the_rows_of_a_frame() -> None:
     by_name = model.fit(X, graph.labels, graph=named).predict_proba()
     by_number = model.fit(X, graph.labels, graph=graph.edges).predict_proba()
     np.testing.assert_array_equal(by_name, by_number)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([[], [], []], pa.list_(pa.float64())),
+        pa.array([10**13, 0, 5], pa.timestamp("s")),
+        pa.array([(1, 2, 3), (1, 2, 3), (0, 0, 1)], pa.month_day_nano_interval()),
+        pa.array([b"x", b"y", b"z"], pa.binary_view()),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["x", "y"])),
+    ],
+    ids=["empty lists", "years beyond 9999", "intervals", "binary views", "runs"],
+)
+def test_columns_of_odd_types_are_left_out_and_said(cells: Any) -> None:
+    vertices = pa.table({"id": ["a", "b", "c"], "x": cells, "age": [1, 2, 3]})
+    edges = pa.table({"source": ["a", "b"], "target": ["b", "c"], "z": cells[:2]})
+    graph, _ = gf.read_tables(edges, vertices)
+    assert (graph.feature_names or ())[0] == "age"
+    assert any("column 'x' left out" in note for note in graph.notes)
+
+
+def test_ids_that_read_like_names_are_text_unless_dropped() -> None:
+    names = [f"{a}-{b}" for a in ("python", "ruby", "perl") for b in ("json", "http", "yaml")]
+    ids = [f"{name}-x{i}" for i in range(4) for name in names]
+    vertices, edges = {"name": ids, "age": range(36)}, {"u": ids[:1], "v": ids[1:2]}
+    graph, encoder = gf.read_tables(edges, vertices)
+    assert "name: python" in (graph.feature_names or ())
+    assert any("`drop=('name',)`" in note for note in graph.notes)
+    again, _ = gf.read_tables(edges, vertices, encoder=encoder)
+    assert again.checksum() == graph.checksum()
+    assert gf.read_tables(edges, vertices, drop="name")[0].feature_names == ("age",)
+    kinds = {"name": "text"}
+    told, _ = gf.read_tables({"u": ["a 1"], "v": ["a 2"]}, {"name": ["a 1", "a 2"]}, kinds=kinds)
+    assert told.feature_names == ("name: a",)
+    assert [one.name for one in encoder.describe()] == ["name", "age"]

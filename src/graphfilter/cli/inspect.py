@@ -51,7 +51,15 @@ class Inspect(PredictedOptions):
         from graphfilter.report.pictures import draw_spectrum, save_figure
         from graphfilter.spectral import diagnose, label_energy, spectral_density
 
-        graph, quiet = self.read().graph, self.quiet
+        source, quiet = self.read(), self.quiet
+        graph = source.graph
+        if source.encoder is not None:
+            rows = [
+                [one.name, one.kind, f"{one.n_features:,}", ", ".join(one.examples)]
+                for one in source.encoder.describe()
+            ]
+            heads = ["column", "read as", "features", "such as"]
+            show_table(heads, rows, title=f"{graph.name}: what its columns became")
         if graph.labels is None:
             raise GraphError("there are no labels to inspect; name their column with --label.")
         from graphfilter.runs.plan import check_classes

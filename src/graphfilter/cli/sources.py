@@ -68,8 +68,8 @@ def split_commas(text: str) -> tuple[str, ...]:
 
 # The options that say where a graph comes from: kept with a run, so that it can be read again.
 ORIGIN = (
-    "edges", "vertices", "rows", "dataset", "graph", "allow_missing", "directed", "delimiter", "encoding",
-    "decimal",
+    "edges", "vertices", "rows", "dataset", "graph", "allow_missing", "directed", "delimiter",
+    "encoding", "decimal",
 )  # fmt: skip
 # What a table to predict has as the table of the fit had it, where nothing else is said. Not the
 # label: it may have none.

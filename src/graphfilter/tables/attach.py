@@ -26,9 +26,10 @@ def rows_of_edges(
     names = _free_names(edges, columns, (roles.source, roles.target)) if roles.header else []
     if not set(names) - {roles.weight}:
         return None, []
-    return _fit_rows(
-        edges, names, columns, RowsEncoder(time=roles.time or "", counted=roles.kind or "")
-    )
+    encoder = RowsEncoder(time=roles.time or "", counted=roles.kind or "")
+    encoder, notes = _fit_rows(edges, names, columns, encoder)
+    used = {column.name for column in encoder.columns} - {roles.weight}
+    return (encoder, notes) if used else (None, [])
 
 
 def ways_of(roles: EdgeRoles, pairs: NDArray[np.int32], directed: bool) -> tuple[str, ...]:

@@ -66,7 +66,9 @@ def is_date_type(kind: Any) -> bool:
     """Return whether Arrow itself knows cells of this type as dates or times."""
     import pyarrow.types as is_type
 
-    return is_type.is_temporal(kind) and not is_type.is_duration(kind)
+    return is_type.is_temporal(kind) and not (
+        is_type.is_duration(kind) or is_type.is_interval(kind)
+    )
 
 
 def known_words(cells: Cells) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,6 +69,15 @@ MOST_KINDS = 16
 OTHER_KIND = "other"
 # Columns of one kind that are spoken of one by one.
 _MOST_ALIKE = 3
+
+
+class ColumnUse(NamedTuple):
+    """What a column became: how it is read, how many features it made, and the first of them."""
+
+    name: str
+    kind: str
+    n_features: int
+    examples: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -297,6 +306,16 @@ class TableEncoder:
         indptr = np.concatenate([[0], np.cumsum(counts)])
         matrix = sp.csc_array((data, index, indptr), shape=(n, len(indptr) - 1))
         return matrix.toarray() if 4 * matrix.nnz >= n * matrix.shape[1] else matrix.tocsr()
+
+    def describe(self) -> list[ColumnUse]:
+        """Return what became of each column, those of edges and attached tables together."""
+        return [
+            ColumnUse(
+                getattr(part, "name", "") or getattr(part, "title", "") or "edges",
+                getattr(part, "kind", "rows"), len(names), names[:_MOST_ALIKE],
+            )
+            for part, names in ((one, one.feature_names) for one in (*self.columns, *self.rows))
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as plain JSON values."""

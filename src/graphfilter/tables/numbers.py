@@ -439,7 +439,7 @@ class ListColumn(EncodedColumn):
     @classmethod
     def fit(cls, cells: Cells) -> tuple[Self | None, str]:
         matrix, name = _read_lists(cells), cells.name
-        if matrix is None or not matrix.shape[1]:
+        if matrix is None:
             reason = "its lists must hold numbers, the same count in each row."
             return None, f"column {name!r} left out: {reason}"
         gone = np.isnan(matrix).any(axis=1)
@@ -485,7 +485,7 @@ def _read_lists(cells: Cells) -> NDArray[np.float64] | None:
     present = np.asarray(pc.call_function("is_valid", [column]), dtype=bool)
     kept = column.filter(pa.array(present))
     lengths = np.unique(np.asarray(pc.call_function("list_value_length", [kept])))
-    if len(lengths) != 1:
+    if len(lengths) != 1 or not lengths[0]:
         return None
     flat = pc.call_function("list_flatten", [kept]).cast(pa.float64(), safe=False)
     matrix = np.full((len(column), int(lengths[0])), np.nan)

@@ -37,6 +37,7 @@ from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_files import TextOptions
+from graphfilter.tables.words import FEW_ROWS, reads_like_names
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count, listed_names
 
@@ -246,13 +247,16 @@ def choose_vertex_roles(
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
     chosen = check_names(source, names, {**told, "kind": columns.vertex_kind})
     chosen.pop("kind", None)
-    usual = {"id": ID_NAMES, "label": LABEL_NAMES, "split": SPLIT_NAMES}
+    remembered = {} if encoder is None else dict(encoder.roles)
+    # The words of ids may be features too, or dropped: they are ids all the same.
+    features = {*columns.features, *columns.categorical, *chosen.values()}
     guesses = guess_by_name(
-        names,
-        {role: usual[role] for role in usual if role not in chosen},
-        {} if encoder is None else dict(encoder.roles),
-        asked.union(columns.drop, chosen.values()),
-    )
+        names, {} if "id" in chosen else {"id": ID_NAMES}, remembered, features
+    )  # fmt: skip
+    not_free = asked.union(columns.drop, chosen.values(), (guess.column for guess in guesses))
+    usual = {"label": LABEL_NAMES, "split": SPLIT_NAMES}
+    usual = {role: usual[role] for role in usual if role not in chosen}
+    guesses += guess_by_name(names, usual, remembered, not_free)
     needed = asked.union(chosen.values(), (guess.column for guess in guesses))
     all_free = not columns.features and encoder is None
     if all_free:
@@ -264,6 +268,7 @@ def choose_vertex_roles(
         guesses = [guess for guess in guesses if guess.role != "id"]
         taken = asked.union(columns.drop, chosen.values(), (guess.column for guess in guesses))
         free = [name for name in usable if name not in taken]
+        free = free or ([] if by_name is None else [by_name.column])
         if not free:
             raise DataFileError(source, "no column is left for the id. Add an id column.")
         guesses.insert(0, _guess_id(source, table, edges, columns, by_name, free))
@@ -272,6 +277,16 @@ def choose_vertex_roles(
     if roles["id"] not in table.column_names:
         table = read([*table.column_names, roles["id"]])
     if all_free:
+        id_cells = table[roles["id"]]
+        told = {*columns.drop, *(name for name, _ in columns.kinds)}
+        if roles["id"] not in told and FEW_ROWS < len(id_cells) <= _MOST_ROWS:
+            cells = Cells(id_cells)
+            if cells.is_text and reads_like_names(cells):
+                asked.add(roles["id"])
+                notes.append(
+                    f"{source.name}: the ids read like names: their words are features (to leave "
+                    f"them out: `drop={(roles['id'],)}`)."
+                )
         taken = {*roles.values(), *columns.drop}
         asked |= {n for n in table.column_names if n not in taken and not is_index(n)}
     return roles, [name for name in table.column_names if name in asked], table

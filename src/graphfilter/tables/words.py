@@ -370,7 +370,8 @@ def reads_like_names(cells: Cells) -> bool:
 
     So they do in names of people and things, not in codes or hashes.
     """
-    parts = [set(_PART.findall(word.lower())) for word in cells.words[:_SAMPLE]]
+    words = Cells(cells.column.slice(0, _SAMPLE)).words
+    parts = [set(_PART.findall(word.lower())) for word in words]
     n_cells = Counter(part for own in parts for part in own)
     repeated = {part for part, n in n_cells.items() if 1 < n <= len(parts) / 2}
     return sum(not own.isdisjoint(repeated) for own in parts) > _SHARED_PART * len(parts)

@@ -135,7 +135,14 @@ class Scorer:
         """Return the features (m, d) of new vertices, and what there is to say of them."""
         import pyarrow as pa
 
-        rows = [self._cells(v.features, f"vertices[{i}].features") for i, v in enumerate(vertices)]
+        # The words of an id may be features.
+        own = dict(self.encoder.roles).get("id", "") if self.encoder is not None else ""
+        rows: list[list[Any]] = []
+        for i, vertex in enumerate(vertices):
+            features = vertex.features
+            if own in (self.columns or ()) and isinstance(features, dict):
+                features = {own: str(vertex.id), **features}
+            rows.append(self._cells(features, f"vertices[{i}].features"))
         if self.encoder is None:
             return np.array(rows, dtype=np.float32).reshape(len(rows), self.graph.n_features), ()
         columns: dict[str, Any] = {}
