@@ -332,15 +332,3 @@ def check_surroundings() -> None:
             f"a process must be allowed {LEAST_OPEN_FILES} open files; got {files}. Raise it: "
             "ulimit -n."
         )
-
-
-def allow_open_files(n: int) -> None:
-    """Let this process have so many files open, or as many as the system lets it."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = n if most < 0 else min(n, most)
-    if 0 <= now < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

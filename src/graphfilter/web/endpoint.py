@@ -32,7 +32,7 @@ from graphfilter.web.server import (
 # A token shorter than this could be guessed.
 SHORTEST_TOKEN = 16
 # Requests under way when the endpoint ends have so long.
-SECONDS_TO_ANSWER = 5.0
+SECONDS_TO_ANSWER = 5
 
 
 class Endpoint(Service):
@@ -128,7 +128,6 @@ class Endpoint(Service):
         return JSONResponse(describe_endpoint(self.scorer))
 
     async def docs(self, request: Request) -> Response:
-
         url, token = str(request.base_url).rstrip("/"), self.token is not None
         return HTMLResponse(render_docs(self.scorer, self.limits, url, token=token))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.from_tables import grow
@@ -26,12 +27,8 @@ from graphfilter.util.errors import (
     did_you_mean,
 )
 from graphfilter.util.words import listed_names
-from graphfilter.web.requests import LONGEST, Neighbour, Vertex, kind_of, short
+from graphfilter.web.requests import LONGEST, Neighbour, Vertex, check_content, short
 from graphfilter.web.server import RequestError
-
-# Ids that an error names.
-_MOST_NAMED = 5
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -92,13 +89,10 @@ class Scorer:
 
     def score_known(self, ids: Sequence[str]) -> Scores:
         """Look up the predictions for vertices of the graph."""
-        missing = [id for id in ids if id not in self._numbers]
-        if missing:
-            named = ", ".join(short(id) for id in missing[:_MOST_NAMED])
-            more = f" and {len(missing) - _MOST_NAMED:,} more" if missing[_MOST_NAMED:] else ""
+        if missing := [id for id in ids if id not in self._numbers]:
             raise RequestError(
                 404,
-                f"ids must be of vertices of the graph; it has no {named}{more}.",
+                f"ids must be of vertices of the graph; it has no {listed_names(missing)}.",
                 "Send what is not in the graph under vertices, with features and neighbours.",
             )
         numbers = [self._numbers[id] for id in ids]
@@ -108,15 +102,13 @@ class Scorer:
         """Evaluate the model on the graph with these vertices appended."""
         if not self.can_grow:
             _refuse(
-                "this model was fitted without vertex features: it can predict only the vertices "
-                "of its graph.",
+                "this model knows the vertices of its graph only: it was fitted without features.",
                 "Fit again on vertices with features.",
             )
         ids = [str(vertex.id) for vertex in vertices]
         if known_id := next((id for id in ids if id in self._numbers), None):
             _refuse(
-                f"new vertices must have ids that the graph does not; it has {short(known_id)}.",
-                "Send it under ids, or under another id.",
+                f"a new vertex must have a new id; got {short(known_id)}.", "Send it under ids."
             )
         features, notes = self._features(vertices)
         grown, near = self._grow(ids, vertices, features)
@@ -139,65 +131,53 @@ class Scorer:
         own = dict(self.encoder.roles).get("id", "") if self.encoder is not None else ""
         rows: list[list[Any]] = []
         for i, vertex in enumerate(vertices):
-            features = vertex.features
-            if own in (self.columns or ()) and isinstance(features, dict):
-                features = {own: str(vertex.id), **features}
-            rows.append(self._cells(features, f"vertices[{i}].features"))
+            sent = vertex.features
+            if own in (self.columns or ()) and isinstance(sent, dict):
+                sent = {own: str(vertex.id), **sent}
+            rows.append(self._cells(sent, f"vertices[{i}].features"))
+        features: Any = None
+        notes: tuple[str, ...] = ()
         if self.encoder is None:
-            return np.array(rows, dtype=np.float32).reshape(len(rows), self.graph.n_features), ()
-        columns: dict[str, Any] = {}
-        for name, *cells in zip(self.columns or (), *rows, strict=True):
+            with np.errstate(over="ignore"):
+                features = np.array(rows, dtype=np.float32)
+            features = features.reshape(len(rows), self.graph.n_features)
+        else:
+            columns: dict[str, Any] = {}
+            for name, *cells in zip(self.columns or (), *rows, strict=True):
+                try:
+                    columns[name] = pa.array(cells)
+                except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                    _refuse(
+                        f"column {short(name)} must have one type in all vertices ({error}).",
+                        "Send numbers, strings, booleans or lists of numbers; null where missing.",
+                    )
             try:
-                columns[name] = pa.array(cells)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                kinds = sorted({kind_of(cell) for cell in cells if cell is not None})
-                _refuse(
-                    f"column {short(name)} must have one type in all vertices; got "
-                    f"{' and '.join(kinds)}.",
-                    "Send numbers, strings, true and false or lists of numbers, and null where "
-                    "missing.",
-                )
-        try:
-            return self.encoder.encode(pa.table(columns), "vertices")
-        except DataFileError as error:
-            _refuse(str(error), "Spell it as the table of the fit does, or send null.")
+                features, notes = self.encoder.encode(pa.table(columns), "vertices")
+            except DataFileError as error:
+                _refuse(str(error), "Spell it as the table of the fit does, or send null.")
+        if not np.isfinite(features.data if sp.issparse(features) else features).all():
+            _refuse("features must be numbers that float32 holds.", "Send smaller ones.")
+        return features, notes
 
     def _cells(self, features: dict[str, Any] | list[Any], where: str) -> list[Any]:
         """Return what is sent of one vertex in the order of the fit."""
         names, n = self.columns, self.graph.n_features
-        columns = f"Columns: {listed_names(list(names or ()))}."
         if isinstance(features, dict):
-            if names is None:
-                _refuse(f"{where} must be a list of {n:,} numbers; got an object.", "Send a list.")
-            if unknown := next((name for name in features if name not in set(names)), None):
-                near = did_you_mean(unknown[:LONGEST], names)
+            wrong = sorted(set(features).symmetric_difference(names or ()))
+            if names is None or wrong:
+                known = list(names or ())
+                near = "" if wrong[0] in known else did_you_mean(wrong[0][:LONGEST], known)
                 _refuse(
-                    f"{where} must hold the columns of the fit; got {short(unknown)}, which is not "
-                    f"one{near}",
-                    columns,
-                )
-            if missing := [name for name in names if name not in features]:
-                _refuse(
-                    f"{where} must hold every column of the fit; {short(missing[0])} is missing.",
-                    f"Send null for a value that is not known. {columns}",
+                    f"{where} must hold every column of the fit, and no other; see "
+                    f"{short(wrong[0])}{near or '.'}",
+                    f"Send null for a value that is not known. Columns: {listed_names(known)}.",
                 )
             features = [features[name] for name in names]
-        elif self.encoder is not None:
-            _refuse(f"{where} must be an object; got a list.", columns)
-        elif len(features) != n:
-            remedy = "Give one number per feature, in the order of the model."
-            _refuse(f"{where} must hold {n:,} numbers; got {len(features):,}.", remedy)
-        for place, value in zip(names or range(n), features, strict=True):
-            parts = value if self.encoder is not None and isinstance(value, list) else [value]
-            for part in parts:
-                is_number = isinstance(part, int | float) and not isinstance(part, bool)
-                # No larger than that is finite, too; a whole number may be too large for a float.
-                if abs(part) > _LARGEST if is_number else self.encoder is None:
-                    _refuse(
-                        f"{where}[{short(place)}] must be a number that float32 holds; got "
-                        f"{short(part) if is_number else kind_of(part)}.",
-                        "Fill in missing values as for the fit.",
-                    )
+        elif self.encoder is not None or len(features) != n:
+            must = "an object" if self.encoder is not None else f"{n:,} numbers"
+            _refuse(f"{where} must be {must}; got a list of {len(features):,}.", "See /docs.")
+        if self.encoder is None:
+            return check_content(features, list[float], f"{where} must be numbers.")
         return features
 
     def _grow(
@@ -211,23 +191,17 @@ class Scorer:
         kinds: list[str] = []
         for i, vertex in enumerate(vertices):
             for k, link in enumerate(vertex.neighbours or ()):
-                where = f"vertices[{i}].neighbours[{k}]"
                 link = link if isinstance(link, Neighbour) else Neighbour(link)
                 other = self._numbers.get(str(link.id), numbers.get(str(link.id)))
                 if other is None or other == n + i:
                     _refuse(
-                        f"{where} must be the id of another vertex, of the graph or of the "
-                        f"request; got {short(link.id)}.",
+                        f"vertices[{i}].neighbours[{k}] must be another vertex; got "
+                        f"{short(link.id)}.",
                         "Leave it out, or send that vertex too.",
-                    )
-                if link.weight is not None and not 0 < link.weight <= _LARGEST:
-                    _refuse(
-                        f"{where}.weight must be a positive number; got {short(link.weight)}.",
-                        "Leave the weight out, or send another.",
                     )
                 pairs.append((n + i, other) if link.direction == "out" else (other, n + i))
                 weights.append(link.weight)
-                kinds.append(self._kind(link, where))
+                kinds.append(link.kind or "")
         weighted = any(weight is not None for weight in weights)
         ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         graph, near = self.graph, self._near(np.unique(ends[ends < n]))
@@ -238,11 +212,11 @@ class Scorer:
             grown = grow(
                 graph, features, ends,
                 weights=[1.0 if w is None else w for w in weights] if weighted else None,
-                kinds=kinds if self.graph.kinds is not None else None,
+                kinds=kinds if self.graph.kinds is not None or any(kinds) else None,
                 vertex_names=None if self.graph.vertex_names is None else ids,
             )  # fmt: skip
         except GraphError as error:
-            _refuse(str(error), "Leave weights out, or send others.")
+            _refuse(str(error), "Change the neighbours of the new vertices.")
         return grown, near
 
     def _near(self, ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -268,14 +242,6 @@ class Scorer:
         if near is not None:
             known = Known(known.numbers[near], known.n_fitted, in_larger=known.share_present)
         return fitted.grown(known, ids)
-
-    def _kind(self, link: Neighbour, where: str) -> str:
-        names = () if self.graph.kinds is None else self.graph.kinds.names
-        if (link.kind or "") in (names or ("",)):
-            return link.kind or ""
-        must = f"one of {', '.join(names)}" if names else "omitted: edges of this graph have none"
-        problem = f"{where}.kind must be {must}; got {short(link.kind)}."
-        raise RequestError(422, problem, "Send the edge type as kind.")
 
     def _answers(
         self, ids: Sequence[str], outputs: NDArray[np.float64], *, new: bool

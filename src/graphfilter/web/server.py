@@ -7,20 +7,19 @@ error is answered in JSON: what must be and what was got, and what to do.
 from __future__ import annotations
 
 import asyncio
-import functools
-import gc
-import json
 import logging
-import math
 import os
 import secrets
 import signal
 import socket
 import threading
+import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import uvicorn
+from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -28,29 +27,23 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphfilter.util.errors import ConfigError, GraphFilterError
-from graphfilter.util.machine import allow_open_files
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 LOOPBACK = "127.0.0.1"
-# Connections at a time; one more is closed.
-MOST_CONNECTIONS = 500
-# Bytes of answers that nobody takes, of all connections; one more that is not taken is closed.
-MOST_UNTAKEN = 256 << 20
+# Requests at a time; one more is told to come again.
+MOST_REQUESTS = 500
 # Connections that wait to be taken.
 BACKLOG = 100
 # A request must be sent, and a connection be used again, within so many seconds.
 SECONDS_TO_SEND = 10.0
-SECONDS_IDLE = 5.0
-# The client must take a part of its answer within so many seconds.
-SECONDS_TO_TAKE = 20.0
+SECONDS_IDLE = 5
 SECONDS_BETWEEN_LOOKS = 0.2
 # What is sent beyond a limit is read and thrown away up to so many times it, so that the sender
 # gets its answer; beyond that the connection is cut.
 PATIENCE = 20
 # The exit code of a process that ends by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
-STOPPING = (signal.SIGINT, signal.SIGTERM)
 # No page may load or send anything elsewhere, even if something in it tried to.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
@@ -60,10 +53,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-_NO_HTTP = json.dumps({
-    "error": "a request must be HTTP/1.1 with a Host and at most 64 KiB of headers; this is not.",
-    "remedy": "Send it with a client for HTTP, to an address that begins with http://.",
-}).encode()  # fmt: skip
 
 
 class RequestError(GraphFilterError):
@@ -207,92 +196,47 @@ def make_app(
     return app
 
 
-@functools.cache
-def prompt_protocol(seconds: float, seconds_to_take: float) -> type[Any]:
-    """Return uvicorn's protocol with limits on the time between two requests and of an answer.
+class PromptProtocol(H11Protocol):
+    """uvicorn's protocol, which closes a connection whose first request does not arrive in time.
 
-    uvicorn itself waits without end for the rest of a request line or of a header, and for a
-    client that does not read. The time to send runs from the start of a connection, or the first
-    byte after an answer, to the end of the headers; that of the body is limited where it is read.
+    How long a body may take is limited where it is read.
     """
-    base: Any = H11Protocol
 
-    class Prompt(base):
-        late: Any = None
-        untaken: Any = None
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.loop.call_later(SECONDS_TO_SEND, self.close_if_silent)
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            # Whatever the system does not take at once is waited for, and timed.
-            transport.set_write_buffer_limits(high=0)
-            if len(self.connections) > MOST_CONNECTIONS:
-                transport.close()
-            self.watch()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self.watch()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self.late = self.end(self.late)
-            self.untaken = self.end(self.untaken)
-            super().connection_lost(exc)
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self.wait_for_less()
-            others = (one.transport for one in self.connections if one is not self)
-            if sum(other.get_write_buffer_size() for other in others) > MOST_UNTAKEN:
-                self.transport.abort()
-
-        def wait_for_less(self, than: float = math.inf) -> None:
-            if (size := self.transport.get_write_buffer_size()) >= than:
-                self.transport.abort()
-            else:
-                self.untaken = self.loop.call_later(seconds_to_take, self.wait_for_less, size)
-
-        def resume_writing(self) -> None:
-            self.untaken = self.end(self.untaken)
-            super().resume_writing()
-
-        def send_400_response(self, msg: str) -> None:
-            cycle = self.cycle
-            if cycle is None or not cycle.response_started or cycle.response_complete:
-                head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-                head += f"Content-Length: {len(_NO_HTTP)}\r\nConnection: close\r\n\r\n"
-                self.transport.write(head.encode() + _NO_HTTP)
+    def close_if_silent(self) -> None:
+        cycle: Any = self.cycle
+        if cycle is None:
             self.transport.close()
 
-        def watch(self) -> None:
-            if self.cycle is not None and not self.cycle.response_complete:
-                self.late = self.end(self.late)
-            elif self.late is None:
-                self.late = self.loop.call_later(seconds, self.transport.close)
-
-        def end(self, timer: Any) -> None:
-            if timer is not None:
-                timer.cancel()
-
-    return Prompt
+    def send_400_response(self, msg: str) -> None:
+        # The bad rest of a request that was answered is not answered again.
+        with suppress(LocalProtocolError):
+            super().send_400_response(msg)
+        self.transport.close()
 
 
 def listen(port: int, host: str = LOOPBACK) -> socket.socket:
     """Return a socket that listens there."""
-    listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ConfigError(f"{host} cannot be used ({error}); choose another.") from None
+    listener = socket.socket(family, kind, protocol)
+    try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         # At once, so that a browser that comes before the server is up waits instead of failing.
         listener.listen(BACKLOG)
-    except (OSError, OverflowError, UnicodeError) as error:
-        if listener is not None:
-            listener.close()
-        place = f"port {port}" if host == LOOPBACK else f"{host}, port {port},"
-        raise ConfigError(f"{place} cannot be used ({error}); choose another.") from None
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"{host}, port {port}, cannot be used ({error}); choose another."
+        ) from None
     return listener
 
 
@@ -308,11 +252,8 @@ class Service:
         As :func:`listen` gives it; closed with the service.
     on_close : callable, optional
         Cleans up when serving has ended.
-    seconds_to_answer : float
+    seconds_to_answer : int
         How long requests that are being answered may go on once the service is closed.
-    seconds_to_send, seconds_to_take : float
-        A connection whose request takes longer to arrive, or whose client reads nothing of its
-        answer for longer, is closed.
     """
 
     def __init__(
@@ -321,32 +262,28 @@ class Service:
         listener: socket.socket,
         *,
         on_close: Callable[[], object] | None = None,
-        seconds_to_answer: float = 0.0,
-        seconds_to_send: float = SECONDS_TO_SEND,
-        seconds_to_take: float = SECONDS_TO_TAKE,
+        seconds_to_answer: int = 0,
     ) -> None:
-        configure: Any = uvicorn.Config
-        config = configure(
-            app, log_level="error", access_log=False, ws="none", lifespan="off",
-            server_header=False, http=prompt_protocol(seconds_to_send, seconds_to_take),
-            timeout_keep_alive=min(SECONDS_IDLE, seconds_to_send),
-            timeout_graceful_shutdown=seconds_to_answer or None, backlog=BACKLOG,
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, ws="none", lifespan="off", backlog=BACKLOG,
+            server_header=False, http=PromptProtocol, limit_concurrency=MOST_REQUESTS,
+            timeout_keep_alive=SECONDS_IDLE, timeout_graceful_shutdown=seconds_to_answer or None,
         )  # fmt: skip
         logging.getLogger("uvicorn.error").addFilter(_is_no_end)
         self.seconds_to_end = seconds_to_answer + 1
         self._listener, self._on_close = listener, on_close
         self._patient = seconds_to_answer > 0
-        self._server: Any = uvicorn.Server(config)
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="web-server", daemon=True)
 
     def start(self) -> None:
         """Begin to serve, on another thread."""
         self._thread.start()
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until serving ends, or for so long; return whether it has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+    @property
+    def is_running(self) -> bool:
+        """Whether it still serves."""
+        return self._thread.is_alive()
 
     def close(self) -> None:
         """Stop, at once or when the requests under way are answered, and clean up."""
@@ -382,35 +319,26 @@ def _is_no_end(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-def serve(service: Service, on_start: Callable[[], None] | None = None) -> None:
+def serve(service: Service, on_start: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, then clean up; ``on_start`` is called once it serves.
 
     Python cannot end a thread that is in the middle of its work. One that goes on for longer than
     ``service.seconds_to_end`` is given up, and the process with it.
     """
-    allow_open_files(2 * MOST_CONNECTIONS)
     signals: list[int] = []
     # Noted, not raised: an exception may come where nobody lets it pass.
-    before = {n: signal.signal(n, lambda number, _: signals.append(number)) for n in STOPPING}
-    # What is there now stays: the collector need not look through it at every request.
-    gc.freeze()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: signals.append(number))
     service.start()
-    if on_start is not None:
-        on_start()
-    while not signals and not service.wait(SECONDS_BETWEEN_LOOKS):
-        pass
+    on_start()
+    while not signals and service.is_running:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
     code = TERMINATED if signal.SIGTERM in signals[:1] else 0
-    # A second signal must not break off the cleaning.
-    for number in before:
-        signal.signal(number, signal.SIG_IGN)
     timer = threading.Timer(service.seconds_to_end, _give_up, (service, code))
     timer.daemon = True
     timer.start()
     service.close()
     timer.cancel()
-    gc.unfreeze()
-    for number, handler in before.items():
-        signal.signal(number, handler)
     if code:
         raise SystemExit(code)
 
