@@ -10,7 +10,7 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.description import describe_endpoint, example_new, render_docs
+from graphfilter.web.description import describe_model, example_new, render_docs
 from graphfilter.web.requests import Limits, read_score_request
 from graphfilter.web.scorer import Scorer
 
@@ -36,16 +36,15 @@ def test_examples_of_the_document_are_answered_as_it_says(ask: WebClient) -> Non
     document = ask("GET", "/openapi.json").json
     schemas = document["components"]["schemas"]
     body = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]
-    answer = schemas["Answer"]
+    answer, names = schemas["Answer"], ask("GET", "/model").json["names"]
     for example in body["examples"].values():
         reply = ask("POST", "/score", example["value"])
         assert reply.status == 200, reply.body
         assert set(reply.json) == set(schemas["Answers"]["required"])
         for vertex in reply.json["vertices"]:
-            assert list(vertex) == answer["required"]
-            assert vertex["predicted"] in answer["properties"]["predicted"]["enum"]
-            named = answer["properties"]["probabilities"]["required"]
-            assert list(vertex["probabilities"]) == named
+            assert list(vertex) == list(answer["properties"])
+            assert vertex["predicted"] in names
+            assert list(vertex["probabilities"]) == names
     assert set(ask("POST", "/score", {}).json) == set(schemas["Error"]["required"])
 
 
@@ -83,8 +82,7 @@ def test_features_without_names_are_described_as_a_list() -> None:
     clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0)
     clf.fit(graph=graph.replace(feature_names=None))
     scorer = Scorer(clf, RunDescription(), None, graph.replace(feature_names=None))
-    vertex = describe_endpoint(scorer)["components"]["schemas"]["Vertex"]
-    assert vertex["properties"]["features"]["minItems"] == 2
+    assert describe_model(scorer, Limits())["features"]["count"] == 2
     assert example_new(scorer)["vertices"][0]["features"] == [0.0, 0.0]
 
 

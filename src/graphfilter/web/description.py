@@ -20,15 +20,8 @@ from graphfilter.web.scorer import Scorer
 TEMPLATES = Path(__file__).parent / "templates"
 # The most names of features that a description lists; a model may have thousands.
 MOST_LISTED = 500
-# By the kind of a column: the types of JSON that are read, and an example.
-_KINDS: dict[str, tuple[list[str], Any]] = {
-    "number": (["number", "string", "null"], 0.5),
-    "boolean": (["boolean", "string", "null"], True),
-    "category": (["string", "number", "boolean", "null"], None),
-    "date": (["string", "null"], "2024-01-31"),
-    "text": (["string", "null"], "some words"),
-    "list": (["array", "null"], None),
-}
+# What stands for a value in the example of a new vertex, by the kind of its column.
+_EXAMPLES = {"number": 0.5, "boolean": True, "date": "2024-01-31", "text": "some words"}
 
 
 def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
@@ -82,7 +75,7 @@ def example_new(scorer: Scorer) -> dict[str, Any]:
     """Return a request for a new vertex, with words of the fit or blanks as its features."""
     features: Any = [0.0] * min(scorer.graph.n_features, 3)
     if columns := list_columns(scorer):
-        features = {column["name"]: _KINDS[column["kind"]][1] for column in columns}
+        features = {column["name"]: _EXAMPLES.get(column["kind"]) for column in columns}
         features |= {c["name"]: c["categories"][0] for c in columns if c.get("categories")}
         features |= {c["name"]: [0.5] * c["length"] for c in columns if "length" in c}
     neighbours = example_ids(scorer)["ids"]
@@ -93,52 +86,14 @@ def describe_endpoint(scorer: Scorer) -> dict[str, Any]:
     """Return the OpenAPI document."""
     document = json.loads((TEMPLATES / "openapi.json").read_text("utf-8"))
     document["info"]["version"] = __version__
-    components = document["components"]
-    for response in components["responses"].values():
-        error = {"schema": {"$ref": "#/components/schemas/Error"}}
-        response["content"] = {"application/json": error}
     _, schemas = msgspec.json.schema_components(
         [ScoreRequest], ref_template="#/components/schemas/{name}"
     )
-    schemas["Vertex"]["properties"]["features"] = _features(scorer)
-    components["schemas"] |= {**schemas, "Answer": _answer(scorer)}
+    document["components"]["schemas"] |= schemas
     examples = {"known": example_ids(scorer), "new": example_new(scorer)}
     body = document["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]
     body["examples"] = {name: {"value": example} for name, example in examples.items()}
     return document
-
-
-def _features(scorer: Scorer) -> dict[str, Any]:
-    columns, n = list_columns(scorer), scorer.graph.n_features
-    numbers = {"type": "array", "items": {"type": "number"}, "minItems": n, "maxItems": n}
-    if not columns:
-        return numbers
-    if len(columns) > MOST_LISTED:
-        return {"type": "object", "description": f"{len(columns):,} columns: see /model."}
-    if scorer.encoder is None:
-        return {"anyOf": [_object({c["name"]: {"type": "number"} for c in columns}), numbers]}
-    return _object({column["name"]: {"type": _KINDS[column["kind"]][0]} for column in columns})
-
-
-def _answer(scorer: Scorer) -> dict[str, Any]:
-    numbers = _object({name: {"type": "number"} for name in scorer.names})
-    vertex: dict[str, Any] = {"id": {"type": "string"}, "new": {"type": "boolean"}}
-    task = scorer.estimator.task_
-    if task.name == "regression":
-        return _object({**vertex, "predicted": numbers})
-    names: dict[str, Any] = {"enum": scorer.names}
-    predicted = names if task.one_class else {"type": "array", "items": names}
-    return _object({**vertex, "predicted": predicted, "probabilities": numbers})
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    required = list(properties)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
 
 
 def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str:

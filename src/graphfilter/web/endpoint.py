@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import math
 import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -138,7 +137,6 @@ class Endpoint(Service):
                 429,
                 f"at most {limits.waiting} requests with new vertices are taken at a time.",
                 "Try again soon, or send several vertices per request.",
-                wait=math.ceil(limits.seconds),
             )
         work = self._worker.submit(self.scorer.score_new, vertices)
         # A computation that has begun goes on when nobody waits for it any more, and counts.
@@ -151,7 +149,6 @@ class Endpoint(Service):
                 503,
                 f"new vertices must be scored within {limits.seconds:g} seconds; these were not.",
                 "Try again when there are fewer requests, or raise graphfilter serve --seconds.",
-                wait=math.ceil(limits.seconds),
             ) from None
 
 

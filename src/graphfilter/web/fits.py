@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,6 +31,7 @@ MOST_POINTS = 150
 SECONDS_BETWEEN_CURVES = 0.1
 # Each keeps its curves in memory and its folder on disk.
 MOST_FITS = 200
+SECONDS_TO_END = 5.0
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
 ENDED = (DONE, STOPPED, FAILED)
@@ -212,6 +213,8 @@ class Queue:
         self._fits: dict[str, StudioFit] = {}
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
 
+        self._last: Future[None] | None = None
+
     def add(self, entry: Entry, setting: Setting) -> StudioFit:
         """Queue a fit; a studio keeps a limited number of them."""
         if len(self._fits) >= MOST_FITS:
@@ -222,7 +225,7 @@ class Queue:
         key = str(len(self._fits) + 1)
         fit = StudioFit(key, entry, setting, self._folder / f"run-{key}")
         self._fits[key] = fit
-        self._thread.submit(fit.train)
+        self._last = self._thread.submit(fit.train)
         return fit
 
     def get(self, key: str) -> StudioFit:
@@ -236,8 +239,9 @@ class Queue:
         return [fit.to_dict() for fit in [*self._fits.values()]]
 
     def close(self) -> None:
-        """Give up every fit, and end the thread."""
+        """Give up every fit; wait for the end of the one under way, but not for long."""
         for fit in self._fits.values():
             fit.closing = True
             fit.command("stop")
-        self._thread.shutdown()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        wait([self._last] if self._last else [], SECONDS_TO_END)

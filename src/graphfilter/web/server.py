@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
@@ -38,6 +39,8 @@ BACKLOG = 100
 # A request must be sent, and a connection be used again, within so many seconds.
 SECONDS_TO_SEND = 10.0
 SECONDS_IDLE = 5
+# Whoever asks too much is told to come again after so many.
+SECONDS_TO_WAIT = 10
 SECONDS_BETWEEN_LOOKS = 0.2
 # What is sent beyond a limit is read and thrown away up to so many times it, so that the sender
 # gets its answer; beyond that the connection is cut.
@@ -64,13 +67,11 @@ class RequestError(GraphFilterError):
         Of HTTP.
     remedy : str
         What to do instead.
-    wait : int or None
-        Seconds after which to try again, where that helps.
     """
 
-    def __init__(self, status: int, message: str, remedy: str, *, wait: int | None = None) -> None:
+    def __init__(self, status: int, message: str, remedy: str) -> None:
         super().__init__(message)
-        self.status, self.remedy, self.wait = status, remedy, wait
+        self.status, self.remedy = status, remedy
 
 
 def is_right_token(sent: str, token: str) -> bool:
@@ -142,8 +143,8 @@ def as_error(error: GraphFilterError, headers: Mapping[str, str] | None = None) 
     if notes := getattr(error, "__notes__", []):
         content["notes"] = notes
     more = dict(headers or {})
-    if error.wait is not None:
-        more["Retry-After"] = str(error.wait)
+    if error.status in (429, 503):
+        more["Retry-After"] = str(SECONDS_TO_WAIT)
     if error.status == 401:
         more["WWW-Authenticate"] = "Bearer"
     return with_headers(JSONResponse(content, error.status, more))
@@ -270,9 +271,8 @@ class Service:
             timeout_keep_alive=SECONDS_IDLE, timeout_graceful_shutdown=seconds_to_answer or None,
         )  # fmt: skip
         logging.getLogger("uvicorn.error").addFilter(_is_no_end)
-        self.seconds_to_end = seconds_to_answer + 1
         self._listener, self._on_close = listener, on_close
-        self._patient = seconds_to_answer > 0
+        self._seconds_to_answer = seconds_to_answer
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="web-server", daemon=True)
 
@@ -288,15 +288,12 @@ class Service:
     def close(self) -> None:
         """Stop, at once or when the requests under way are answered, and clean up."""
         self._server.should_exit = True
-        self._server.force_exit = not self._patient
+        self._server.force_exit = not self._seconds_to_answer
         if self._thread.ident is not None:
-            self._thread.join(timeout=30)
+            self._thread.join(self._seconds_to_answer + 1)
         self._listener.close()
         if self._on_close is not None:
             self._on_close()
-
-    def abandon(self) -> None:
-        """Clean up what must be, whatever still runs: the process ends next."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -322,8 +319,8 @@ def _is_no_end(record: logging.LogRecord) -> bool:
 def serve(service: Service, on_start: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, then clean up; ``on_start`` is called once it serves.
 
-    Python cannot end a thread that is in the middle of its work. One that goes on for longer than
-    ``service.seconds_to_end`` is given up, and the process with it.
+    Python cannot end a thread that is in the middle of its work: the process ends whatever others
+    still do.
     """
     signals: list[int] = []
     # Noted, not raised: an exception may come where nobody lets it pass.
@@ -333,16 +330,6 @@ def serve(service: Service, on_start: Callable[[], None]) -> None:
     on_start()
     while not signals and service.is_running:
         time.sleep(SECONDS_BETWEEN_LOOKS)
-    code = TERMINATED if signal.SIGTERM in signals[:1] else 0
-    timer = threading.Timer(service.seconds_to_end, _give_up, (service, code))
-    timer.daemon = True
-    timer.start()
     service.close()
-    timer.cancel()
-    if code:
-        raise SystemExit(code)
-
-
-def _give_up(service: Service, code: int) -> None:
-    service.abandon()
-    os._exit(code)
+    sys.stdout.flush()
+    os._exit(TERMINATED if signal.SIGTERM in signals[:1] else 0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,11 +19,10 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 
 from graphfilter.operators import OPERATORS
 from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment, plotly_source
-from graphfilter.runs.loading import REPORT_FILE, RUN_FILES
+from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import Source
-from graphfilter.tables.formats import TABLES
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.files import atomic_file, scratch_folder
+from graphfilter.util.files import scratch_folder
 from graphfilter.web.fits import Queue, Setting
 from graphfilter.web.requests import check_content, read_object
 from graphfilter.web.server import (
@@ -38,7 +36,7 @@ from graphfilter.web.server import (
     make_app,
     read_body,
 )
-from graphfilter.web.tables import GraphRequest, Tables
+from graphfilter.web.tables import ENDINGS, GraphRequest, Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64
@@ -110,10 +108,6 @@ class Studio(Service):
         app = make_app(routes, self.check_access, RIGHT_ADDRESS)
         super().__init__(app, listener, on_close=on_close)
 
-    def abandon(self) -> None:
-        """Remove the files now, whatever still runs: the process ends next."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def check_access(self, request: Request) -> None:
         """Raise unless the request carries the token and comes from this page."""
         is_right = is_right_token(request.path_params["token"], self._token)
@@ -121,19 +115,17 @@ class Studio(Service):
             raise RequestError(403, "this address is wrong.", RIGHT_ADDRESS)
 
     async def page(self, request: Request) -> Response:
-
         template = make_environment(TEMPLATES).get_template("studio.html.j2")
         start = {
             "datasets": self.tables.datasets(),
             "operators": sorted(OPERATORS),
             "graph": None if self.tables.start is None else self.tables.start.to_dict(),
             "setting": msgspec.structs.asdict(Setting()),
-            "endings": ",".join(TABLES),
+            "endings": ",".join(ENDINGS),
         }
         return HTMLResponse(template.render(start=start))
 
     async def asset(self, request: Request) -> Response:
-
         name = request.path_params["name"]
         if name == "plotly.js":
             return Response(plotly_source(), media_type="text/javascript")
@@ -150,13 +142,11 @@ class Studio(Service):
         return JSONResponse(await self.tables.receive(name, request.stream()))
 
     async def graph(self, request: Request) -> Response:
-
         content = read_object(await read_body(request, LARGEST_REQUEST), "")
         graph = check_content(content, GraphRequest, "")
         return JSONResponse(await run_in_threadpool(self.tables.read, graph))
 
     async def energy(self, request: Request) -> Response:
-
         entry = self.tables.get(request.path_params["key"])
         return JSONResponse(await run_in_threadpool(lambda: entry.energy))
 
@@ -175,14 +165,13 @@ class Studio(Service):
         return JSONResponse({})
 
     async def report(self, request: Request) -> Response:
-
         headers = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
         return FileResponse(self._kept(request) / REPORT_FILE, headers=headers)
 
     async def download(self, request: Request) -> Response:
-
         folder = self._kept(request)
-        packed = await run_in_threadpool(pack, folder)
+        place = str(folder), "zip", folder.parent, folder.name
+        packed = await run_in_threadpool(shutil.make_archive, *place)
         return FileResponse(packed, filename=f"graphfilter-{folder.name}.zip")
 
     def _kept(self, request: Request) -> Path:
@@ -191,16 +180,3 @@ class Studio(Service):
         if not fit.kept:
             raise ConfigError(f"run {fit.key} is {fit.state}: there is nothing to download.")
         return fit.folder
-
-
-def pack(folder: Path) -> Path:
-    """Zip the files of a run beside its folder."""
-    packed = folder.with_suffix(".zip")
-    if not packed.exists():
-        with atomic_file(packed) as temporary, zipfile.ZipFile(
-            temporary, "w", zipfile.ZIP_DEFLATED
-        ) as archive:  # fmt: skip
-            for name in RUN_FILES:
-                if (folder / name).exists():
-                    archive.write(folder / name, f"{folder.name}/{name}")
-    return packed

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import secrets
-import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +29,8 @@ from graphfilter.web.server import RequestError, receive
 
 # Tables on disk, and graphs in memory: the oldest goes when there are more. Runs keep their own.
 MOST_TABLES, MOST_GRAPHS = 8, 16
+# A packed file would hide how large it is.
+ENDINGS = tuple(ending for ending in TABLES if not ending.endswith(".gz"))
 # The most columns that are listed.
 MOST_LISTED = 500
 # An upload goes on within so many seconds, or is given up.
@@ -138,18 +138,16 @@ class Tables:
         """
         # Only the last part of the name, without what could break a command or a folder.
         shown = re.sub(r"[^\w.\- ]", "_", re.split(r"[/\\]", name)[-1])
-        ending = next((e for e in TABLES if name.lower().endswith(e)), None)
+        ending = next((e for e in ENDINGS if name.lower().endswith(e)), None)
         if ending is None:
-            raise DataFileError(shown, f"must be a table: {', '.join(TABLES)}. Export it as CSV.")
+            raise DataFileError(shown, f"must be a table: {', '.join(ENDINGS)}. Export it as CSV.")
         key = secrets.token_hex(8)
         upload = Upload(self._folder / f"upload-{key}{ending}", shown)
         try:
             with upload.path.open("wb") as file:
                 fits = await receive(chunks, self._limit, SECONDS_BETWEEN, file.write, each=True)
-            if fits and ending.endswith(".gz"):
-                fits = await run_in_threadpool(self._unpacks_to_less, upload)
             if not fits:
-                problem = f"{shown}: must be at most {self._limit >> 20} MB, unpacked too."
+                problem = f"{shown}: must be at most {self._limit >> 20} MB."
                 remedy = "Fit it with graphfilter fit, or raise graphfilter studio --upload-limit."
                 raise RequestError(413, f"{problem} {remedy}", remedy)
             names = {key_of(name) for name in await run_in_threadpool(self._names, upload)}
@@ -209,18 +207,6 @@ class Tables:
         if key not in self._uploads:
             raise ConfigError("a table is no longer here; choose it again.")
         return self._uploads[key]
-
-    def _unpacks_to_less(self, upload: Upload) -> bool:
-        """Return whether a gzipped file unpacks to what may be sent, without keeping it."""
-        size = 0
-        try:
-            with gzip.open(upload.path) as file:
-                while size <= self._limit and (chunk := file.read(1 << 16)):
-                    size += len(chunk)
-        except (OSError, EOFError, zlib.error):
-            problem = "must be gzipped, as its name says; it is not."
-            raise DataFileError(upload.name, problem) from None
-        return size <= self._limit
 
     @staticmethod
     def _names(upload: Upload) -> list[str]:
