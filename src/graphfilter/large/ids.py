@@ -8,6 +8,7 @@ file or column is ever part of a query.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.store import StoredNames
-from graphfilter.tables.cells import hash_text
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, GraphFilterError
 from graphfilter.util.machine import blocks
 
@@ -28,6 +28,55 @@ if TYPE_CHECKING:
 ENGINE_SHARE = 0.6
 LEAST_MEMORY = 512 << 20
 ROWS_AT_ONCE = 1 << 20
+# Bytes of a text that are mixed word by word, for all texts at once; longer ones are rare, and the
+# rest of each is hashed by itself.
+_MIXED_BYTES = 512
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_OTHER_ODD = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+# Masks of the bytes of an 8-byte word that still belong to the text, by how many are left.
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def hash_text(text: Any) -> NDArray[np.uint64]:
+    """Return a hash of 64 bits for each of an Arrow array of strings."""
+    import pyarrow.types as is_type
+
+    if not len(text):
+        return np.empty(0, dtype=np.uint64)
+    _, places, data = text.buffers()
+    kind = np.int64 if is_type.is_large_string(text.type) else np.int32
+    offsets = np.frombuffer(places, dtype=kind)[text.offset :][: len(text) + 1].astype(np.int64)
+    offsets, first, last = offsets - offsets[0], offsets[0], offsets[-1]
+    # A word may be read beyond the last text.
+    content = np.zeros(last - first + 8, dtype=np.uint8)
+    if data is not None:
+        content[:-8] = np.frombuffer(data, dtype=np.uint8)[first:last]
+    return _mix(offsets[:-1], np.diff(offsets), content)
+
+
+def _mix(
+    starts: NDArray[np.int64], lengths: NDArray[np.int64], content: NDArray[np.uint8]
+) -> NDArray[np.uint64]:
+    # Eight bytes from anywhere are one number.
+    words = np.ndarray(len(content) - 7, "<u8", content.data, strides=(1,))
+    state = lengths.astype(np.uint64) * _OTHER_ODD
+    for k in range(0, min(int(lengths.max()), _MIXED_BYTES), 8):
+        rows = np.flatnonzero(lengths > k)
+        own = words[starts[rows] + k]
+        own &= _MASKS[np.minimum(lengths[rows] - k, 8)]
+        own ^= state[rows]
+        own *= _ODD
+        own ^= own >> _HALF
+        state[rows] = own
+    for row in np.flatnonzero(lengths > _MIXED_BYTES):
+        rest = content[starts[row] + _MIXED_BYTES : starts[row] + lengths[row]]
+        digest = hashlib.blake2b(rest.data, digest_size=8).digest()
+        state[row] ^= np.uint64(int.from_bytes(digest, "little"))
+    state *= _OTHER_ODD
+    state ^= state >> _HALF
+    state *= _ODD
+    return state
 
 
 def check_engine() -> None:

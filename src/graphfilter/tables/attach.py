@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphfilter.tables.cells import index_in
 from graphfilter.tables.dates import parse_moment
 from graphfilter.tables.encoder import MOST_KINDS, OTHER_KIND, TableEncoder
-from graphfilter.tables.roles import WAYS, Columns, EdgeRoles, find_key, is_index, key_of
+from graphfilter.tables.roles import NO_WAYS, Columns, EdgeRoles, find_key, is_index, key_of
 from graphfilter.tables.rows import MOST_SHARES, SAMPLE_ROWS, Rows, RowsEncoder
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.util.errors import DataFileError
@@ -34,7 +34,7 @@ def rows_of_edges(
 
 def ways_of(roles: EdgeRoles, pairs: NDArray[np.int32], directed: bool) -> tuple[str, ...]:
     """Return whether what is sent and received differs: not where no vertex does both."""
-    has_ways = directed or (key_of(roles.source), key_of(roles.target)) in WAYS
+    has_ways = directed or (key_of(roles.source), key_of(roles.target)) not in NO_WAYS
     both = len(np.intersect1d(*pairs.T)) > 0 if has_ways else False
     return ("sent", "received") if both else ("",)
 

@@ -284,7 +284,7 @@ class TableEncoder:
             notes += [note] if note else []
         return parts, notes
 
-    def types_of(self, table: pa.Table) -> Any:
+    def types_of(self, table: Any) -> Any:
         """Return the type of each vertex, None where there are none."""
         if not self.vertex_kind:
             return None

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from graphfilter.tables.cells import (
     Cells,
-    all_differ,
     index_in,
     is_missing,
     is_text,
@@ -51,8 +50,8 @@ END_NAMES = (
     ("quelle", "ziel"), ("sender", "receiver"), ("sender", "recipient"), ("payer", "payee"),
     ("node1", "node2"), ("id1", "id2"), ("vertex1", "vertex2"),
 )  # fmt: skip
-# Those that say which way an edge goes, and the roles that a table of edges has.
-WAYS = tuple(pair for pair in END_NAMES if pair[0] not in ("u", "node1", "id1", "vertex1"))
+# Those that say nothing of a direction, and the roles that a table of edges has.
+NO_WAYS = (("u", "v"), ("node1", "node2"), ("id1", "id2"), ("vertex1", "vertex2"))
 OF_EDGES = ("source", "target", "weight", "edge_kind", "edge_time")
 # Weights of which two are not worth more than one: repeats of such an edge are not added up.
 _NOT_AMOUNTS = re.compile(
@@ -317,7 +316,11 @@ def _guess_id(
 
     def share_in(column: Any) -> float:
         # The largest share of an end's cells that a column holds, if its own all differ.
-        if not _may_be_id(column) or not all_differ(ids := source.as_ids(column)):
+        if not _may_be_id(column):
+            return 0.0
+        ids = source.as_ids(column)
+        first = ids.slice(0, _MOST_ROWS)
+        if len(first.unique()) < len(first):
             return 0.0
         return max((_share(end, only_in(ids, end)) for end in ends), default=0.0)
 
