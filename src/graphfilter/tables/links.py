@@ -77,6 +77,8 @@ def say_links(links: dict[str, NDArray[np.int32]]) -> list[str]:
     return [
         f"vertices that share a value of {name!r} are joined: {count(len(pairs), 'edge')} (to "
         "change this: `link`, `no_link`)."
+        if len(pairs)
+        else f"column {name!r} joins no vertices: no value is shared by two of them, or few enough."
         for name, pairs in links.items()
     ]
 

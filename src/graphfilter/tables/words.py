@@ -137,7 +137,7 @@ class CategoryColumn(EncodedColumn):
         many = "codes, some with leading zeros" if codes else "values"
         what = count(n, "code" if codes else "value", many)
         how = "one-hot encoded"
-        how += f" where rows share one ({len(categories):,})" if only_shared else ""
+        how += f", the {len(categories):,} most frequent" if only_shared else ""
         other = "number" if codes else "text" if _is_prose(categories) else "drop"
         note = f"column {cells.name!r} has {what}: {how}{empty}"
         fitted = cls(cells.name, categories=categories, only_shared=only_shared)
