@@ -277,3 +277,21 @@ def test_a_missing_column_without_a_name_is_said() -> None:
     assert encoder.transform(pa.table({"": [1, 2]}), "t").shape == (2, 1)
     with pytest.raises(DataFileError, match="there is no column ''"):
         encoder.transform(pa.table({"age": [1, 2]}), "t")
+
+
+def test_columns_that_version_0_2_saved_encode_as_before() -> None:
+    """Words of letters alone, weighed by how often they occur; per cent beside plain numbers."""
+    saved = {
+        "columns": [
+            {"name": "t", "kind": "text", "categories": ["late", "parcel"], "weights": [2.0, 1.0]},
+            {"name": "n", "kind": "number", "categories": [], "fill": [1.0]},
+            {"name": "d", "kind": "date", "categories": [], "fill": [0.0], "spelling": "%d.%m.%y",
+             "parts": ["days"], "origin": 0},
+        ],
+        "notes": [],
+    }  # fmt: skip
+    encoder = TableEncoder.from_dict(saved)
+    cells = {"t": ["late late2 Parcel parcel"], "n": ["50 %"], "d": ["02.01.70"]}
+    expected = np.array([4, 2]) / np.sqrt(20)  # two of each word, weighed
+    np.testing.assert_allclose(encode(encoder, **cells), [[*expected, 0.5, 1]], rtol=1e-6)
+    np.testing.assert_allclose(encode(encoder, **{**cells, "n": ["50"]})[0, 2], 50)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 import graphfilter as gf
 from graphfilter.tables.cells import Cells
@@ -146,6 +146,13 @@ def test_attached_rows_are_summed_up() -> None:
         gf.read_tables(edges, PEOPLE, rows={"orders": {"person": ["x"], "price": [1]}})
 
 
+def test_attached_tables_have_names_of_their_own() -> None:
+    edges = {"source": ["a"], "target": ["b"]}
+    with pytest.raises(GraphFilterError, match="two attached tables are called 'rows'"):
+        gf.read_tables(edges, PEOPLE, rows=[ORDERS, ORDERS])
+    assert "rows: price (sum)" in columns_of(gf.read_tables(edges, PEOPLE, rows=[ORDERS])[0])
+
+
 def test_attached_rows_from_a_moment_on_do_not_count() -> None:
     orders = {"person": ["a", "a"], "day": ["2024-01-01", "2024-02-01"], "price": [1, 9]}
     options: dict[str, Any] = {"rows": {"orders": orders}, "as_of": "2024-01-15"}
@@ -212,3 +219,26 @@ def test_hostile_columns_are_bounded(hostile: Callable[[int], dict[str, Any]]) -
     assert graph.n_features <= 100_000
     text, _ = gf.read_tables(None, hostile(n), id="id", kinds={"word": "text"})
     assert text.n_features <= 100_000
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 100))
+def test_order_of_rows_changes_nothing(seed: int) -> None:
+    n, random = 600, np.random.default_rng(seed)
+    first, last = ("ann", "bob", "eve"), ("lee", "kim")
+    people = pd.DataFrame({
+        "id": [f"v{i}" for i in range(n)], "device": [f"d{i // 13}" for i in range(n)],
+        "name": [f"{first[i % 3]} {last[i % 2]} {i}" for i in range(n)],
+    })  # fmt: skip
+    orders = pd.DataFrame({"id": [f"v{i % 50}" for i in range(n)], "price": np.arange(n) % 7})
+    one, _ = gf.read_tables(None, people, rows={"orders": orders})
+    shuffled = people.sample(frac=1, random_state=seed)
+    order = random.permutation(n)
+    other, _ = gf.read_tables(None, shuffled, rows={"orders": orders.iloc[order]})
+    places = [(other.vertex_names or ()).index(name) for name in one.vertex_names or ()]
+    again = other.subgraph(places)
+    np.testing.assert_array_equal(again.edges, one.edges)
+    columns, expected = columns_of(again), columns_of(one)
+    assert set(columns) == set(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(columns[name], values, rtol=1e-6, err_msg=name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import index_in
+from graphfilter.tables.cells import commonest, index_in
 from graphfilter.tables.dates import parse_moment
 from graphfilter.tables.encoder import MOST_KINDS, OTHER_KIND, TableEncoder
 from graphfilter.tables.roles import NO_WAYS, Columns, EdgeRoles, find_key, is_index, key_of
@@ -40,16 +40,20 @@ def ways_of(roles: EdgeRoles, pairs: NDArray[np.int32], directed: bool) -> tuple
 
 
 def read_attached(
-    source: TableSource, encoder: RowsEncoder | None, columns: Columns, ids: Any, id_column: str
+    source: TableSource,
+    title: str,
+    encoder: RowsEncoder | None,
+    columns: Columns,
+    ids: Any,
+    id_column: str,
 ) -> tuple[Rows, list[str]]:
     """Read a table that names a vertex in each row."""
     notes: list[str] = list(source.notes)
     if encoder is None:
         key = find_key(source, ids, id_column)
         names = _free_names(source, columns, (key,))
-        title = source.name.split(".")[0]
         encoder, text = _fit_rows(source, names, columns, RowsEncoder(title=title, key=key))
-        times = [column.name for column in encoder.columns if column.kind == "date"]
+        times = [one.name for one in encoder.columns if "days" in getattr(one, "parts", ())]
         encoder = replace(encoder, time=times[0] if times else "")
         notes += [f"{source.name}: column {key!r} names the vertex of each row.", *text]
     rows, n_unknown = Rows(encoder, source), 0
@@ -87,12 +91,14 @@ def open_rows(
     if encoder is None and edges is not None:
         own, notes = rows_of_edges(edges, columns, roles)
     attached: list[Rows] = []
-    for source in tables:
-        title = source.name.split(".")[0]
+    titles = [source.name.split(".")[0] for source in tables]
+    for source, title in zip(tables, titles, strict=True):
+        if titles.count(title) > 1:
+            raise DataFileError(source, f"two attached tables are called {title!r}. Rename one.")
         if encoder is not None and title not in known:
             notes.append(f"{source.name} is left out: the model was fitted without it.")
             continue
-        rows, text = read_attached(source, known.get(title), columns, ids, id_column)
+        rows, text = read_attached(source, title, known.get(title), columns, ids, id_column)
         attached.append(rows)
         notes += text
     given = {rows.encoder.title for rows in attached}
@@ -133,9 +139,7 @@ def merge_kinds(
     """
     kept, most = encoder.edge_kinds, MOST_KINDS - n_more
     if not fitted and len(words) > most:
-        n_rows = np.bincount(codes, minlength=len(words)).tolist()
-        by_number = sorted(zip(words, n_rows, strict=True), key=lambda one: (-one[1], one[0]))
-        kept = tuple(word for word, _ in by_number[: most - 1])
+        kept = commonest(words, codes, most - 1)
     if not kept:
         return words, (), []
     rare = [word for word in words if word not in kept]

@@ -211,6 +211,12 @@ def distinct(text: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
+def commonest(words: Sequence[str], codes: NDArray[np.int32], most: int) -> tuple[str, ...]:
+    """Return the most frequent of different words, given the number of each row's."""
+    n_rows = dict(zip(words, np.bincount(codes, minlength=len(words)).tolist(), strict=True))
+    return tuple(sorted(words, key=lambda word: (-n_rows[word], word))[:most])
+
+
 def index_in(text: pa.ChunkedArray, known: pa.Array) -> NDArray[np.int32]:
     """Return where each string stands in ``known``, -1 for nowhere."""
     import pyarrow.compute as pc

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import Cells, index_in, missing_column
+from graphfilter.tables.cells import Cells, commonest, index_in, missing_column
 from graphfilter.tables.columns import (
     READ_PER_WORD,
     EncodedColumn,
@@ -193,7 +193,7 @@ class TableEncoder:
         if vertex_kind is not None:
             types = Cells(table.column(vertex_kind))
             if len(types.words) > MOST_KINDS:
-                common = _commonest(types, MOST_KINDS - 1)
+                common = commonest(types.words, types.codes, MOST_KINDS - 1)
                 types = Cells(_as_types(types.column, common))
         columns: list[EncodedColumn] = []
         notes: list[str] = []
@@ -367,12 +367,6 @@ def encode_column(
     own = _are_of(Cells(vertex_kinds).text, how.of_kinds)
     entries, note = how.encode(cells.filter(own))
     return how.spread(entries, own), note
-
-
-def _commonest(types: Cells, most: int) -> tuple[str, ...]:
-    n_rows = np.bincount(types.codes).tolist()
-    by_number = sorted(zip(types.words, n_rows, strict=True), key=lambda one: (-one[1], one[0]))
-    return tuple(word for word, _ in by_number[:most])
 
 
 def _as_types(column: Any, common: Sequence[str]) -> Any:
