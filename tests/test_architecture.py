@@ -354,9 +354,9 @@ def texts(module: str) -> Iterator[tuple[int, str]]:
 
 
 def test_options_of_the_command_line_are_named_by_it_alone() -> None:
-    """Messages name Python's argument, `weight`, which ``cli.words`` says as its option."""
+    """Messages name Python's argument, `weight`, which ``cli.screen`` says as its option."""
     named = [
-        f"{module}, line {line}: {text!r} names an option; write `argument`, as cli/words.py says"
+        f"{module}, line {line}: {text!r} names an option; write `argument`, as cli/screen.py says"
         for module in sorted({*MODULES} - COMMANDS)
         if layer(module) != "cli"
         for line, text in texts(module)
