@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 
 from graphfilter.cli import main
 from graphfilter.systems import committee
+from graphfilter.systems.registry import COMMITTEE
 from graphfilter.systems.system import Committee
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md",)
+# Of the authors' code and of PyTorch Geometric's, which the pages on the paper name.
+FILES_OF_OTHERS = {"model.py", "train_cheb.py", "process.py"}
+ENTRY_POINTS = re.findall(r'entry-points."([\w.]+)"', (ROOT / "pyproject.toml").read_text())
 # Few epochs of the members and of the baselines, for time.
 FEW_EPOCHS = ("--epochs", "5")
 
@@ -79,10 +86,87 @@ def test_links_of_the_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def pages_of_today() -> dict[str, str]:
+    """Return the pages that say what there is; the changelog also names what is gone."""
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "results" / "README.md"]
+    return {
+        str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
+        for page in found
+        if page.name != "CHANGELOG.md" and "gallery_pages" not in page.parts
+    }
+
+
 def test_tests_named_in_the_docs_exist() -> None:
-    for page in ROOT.glob("docs/*.md"):
-        for file, name in re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text()):
-            assert f"def {name}(" in (ROOT / file).read_text(), f"{page.name}: {file}::{name}"
+    for page, text in pages_of_today().items():
+        for file, name in re.findall(r"(tests/[\w/]+\.py)::(\w+)", text):
+            assert f"def {name}(" in (ROOT / file).read_text(), f"{page}: {file}::{name}"
+
+
+def test_files_named_in_the_docs_exist() -> None:
+    folders = ("src", "tests", "tools", "benchmarks", "docs")
+    there = [path.as_posix() for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    there += [path.as_posix() for path in ROOT.glob("*.py")]
+    gone = [
+        f"{page}: {file}"
+        for page, text in pages_of_today().items()
+        for code in re.findall(r"`([^`\n]+)`", text)
+        for file in re.findall(r"(?<![\w./-])[\w./]+\.(?:py|h|c|js)\b(?!\.)", code)
+        if file not in FILES_OF_OTHERS and not any(f"/{file}" in path for path in there)
+    ]
+    assert not gone
+
+
+def test_names_of_the_package_in_the_docs_exist() -> None:
+    gone = []
+    for page, text in pages_of_today().items():
+        for code in re.findall(r"`([^`\n]+)`", text):
+            for name in re.findall(r"^(?:gf|graphfilter(?:_research)?)(?:\.[A-Za-z_]\w*)+", code):
+                try:
+                    pkgutil.resolve_name(re.sub(r"^gf\.", "graphfilter.", name))
+                except (ImportError, AttributeError):
+                    gone += [] if name in ENTRY_POINTS else [f"{page}: {name}"]
+    assert not gone
+
+
+def test_options_named_in_the_docs_exist() -> None:
+    from graphfilter.cli.app import app
+
+    def options(command: Any) -> set[str]:
+        own = {word for p in command.params for word in (*p.opts, *p.secondary_opts)}
+        inner = getattr(command, "commands", {})
+        return own.union(*(options(inner[name]) for name in inner))
+
+    # The last two are made of the names of records, by tools/write_results.py.
+    known = {"--help", "--committee", "--peers"} | options(typer.main.get_command(app))
+    for script in [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]:
+        known.update(re.findall(r"add_argument\(\s*\"(--[\w-]+)", script.read_text()))
+    gone = [
+        f"{page}: {option}"
+        for page, text in pages_of_today().items()
+        for option in re.findall(r"(?<![\w-])--[a-z][\w-]+", text)
+        if option not in known
+    ]
+    assert not gone
+
+
+def test_architecture_is_short_and_draws_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 150
+    (picture,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
+    rooms = {path.parent.name for path in (ROOT / "src" / "graphfilter").glob("*/__init__.py")}
+    drawn = re.findall(r"^ (\w+) ", picture, re.M)
+    assert set(drawn) == rooms | {"room", "splits"}
+    places = {name: place for place, name in enumerate(drawn)}
+    for room in rooms:
+        for file in (ROOT / "src" / "graphfilter" / room).rglob("*.py"):
+            for other in re.findall(r"^from graphfilter\.(\w+)", file.read_text(), re.M):
+                assert places.get(other, 99) >= places[room], f"{file}: {other} is drawn above"
+
+
+def test_page_of_the_committee_lists_its_members() -> None:
+    page = (ROOT / "docs" / "concepts" / "committee.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w-]+)` \|", page, re.M)
+    assert listed == [member.name for member in COMMITTEE.members]
 
 
 def test_make_help_lists_the_targets() -> None:
