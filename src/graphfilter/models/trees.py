@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
+from graphfilter.filters.base import added
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weight, dense, within
 from graphfilter.models.layers import Draws
@@ -80,7 +81,7 @@ class TreesConfig(ModelConfig):
     n_rounds: int = 100
     step: float = 0.1
     l2: float = 1.0
-    stop_after: int = 0
+    stop_after: int = added(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -328,6 +329,13 @@ class ToldTrees(Trees, config=ToldTreesConfig):
 
     They keep what the view was told of training vertices: see
     :func:`~graphfilter.models.relations.fix_around`.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> trees = gf.models.ToldTrees(3, 2, gf.models.ToldTreesConfig(n_rounds=50))
+    >>> trees.config.stop_after
+    60
     """
 
     kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | SEEN
