@@ -152,6 +152,18 @@ def test_sgf_solves_bipartite_where_an_mlp_is_at_chance() -> None:
     assert max(scores["mlp"]) < 0.56
 
 
+# What the committee has beyond that of the records, as results/README.md says.
+SINCE_THE_RECORDS = {"told-trees", "linear", "few_labels", "refits"}
+
+
+def described_then(system: System) -> dict[str, Any]:
+    """Describe a system of today as the records do that were made of it."""
+    described = system.describe()
+    later = SINCE_THE_RECORDS if system.name == "committee" else set[str]()
+    assert later <= described.keys()
+    return {name: value for name, value in described.items() if name not in later}
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -179,7 +191,7 @@ def test_committed_records_are_those_of_todays_systems(name: str) -> None:
         system = own.get(record.model) or find_system(divide_name(record.model)[0])
         assert system is not None
         system = system.for_dataset(record.dataset)
-        assert record.network == system.describe()
+        assert record.network == described_then(system)
         config = {
             k: v for k, v in record.config.items() if k not in ("setting", "operator", "n_seeds")
         }
@@ -210,20 +222,14 @@ def test_committee_ranks_first_among_systems_on_record_everywhere() -> None:
     assert ranked.rows[0].label == get_system("committee").title
 
 
-# What the committee has beyond that of the records, as results/README.md says.
-SINCE_THE_RECORDS = {"told-trees", "linear", "few_labels", "refits"}
-
-
 def test_committee_on_record_is_todays_but_for_what_is_named() -> None:
     """Where nothing is, resuming from its records does not run everything again."""
     records = read_target_records(RESULTS, "committee")
     for name in ("committee", "committee-low"):
         own = [r for r in records if r.model == name]
         for record in own:
-            today = get_system(name).for_dataset(record.dataset).describe()
-            later = SINCE_THE_RECORDS if name == "committee" else set[str]()
-            assert record.network == {k: v for k, v in today.items() if k not in later}
-            assert later <= today.keys()
+            system = get_system(name).for_dataset(record.dataset)
+            assert record.network == described_then(system)
             assert record.versions["graphfilter"] == "0.2.0" or name != "committee"
         counts = Counter((r.dataset, r.split_rule) for r in own)
         assert counts == dict.fromkeys(committee_table.DATASETS.items(), 10)
@@ -268,7 +274,9 @@ def test_comparison_page_says_what_the_records_do() -> None:
     assert f"the committee {committee[0]:.1f} % and {committee[1]:.1f} %" in words
     summary = committee_table.summarise(RESULTS)
     assert "significantly better on any of the 14 datasets above 1,000 vertices" in summary
-    assert "on the 14 datasets above 1,000 vertices, none of the other systems on record is" in words
+    assert (
+        "on the 14 datasets above 1,000 vertices, none of the other systems on record is" in words
+    )
     # Two of these are among the four of up to 1,000 vertices.
     assert "higher mean on 3: `cora`, `cornell_geomgcn` and `texas`" in summary
     assert "on Cora another has the higher mean" in words
