@@ -116,8 +116,6 @@ def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("fit", "--dataset", "karate", "--allow-missing"), "--allow-missing is for tables"),
         (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
-        (("fit", "--number", "--label", "x"), "--number needs a value; got the option --label."),
-        (("data", "export", "karate", "--out", "--quiet"), "--out needs a value"),
         (("fit", "--dataset", "karate", "--epoch", 3), ". See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
     ],

@@ -172,32 +172,6 @@ def test_help_into_a_pipe_that_closes_early_ends_quietly() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
-@pytest.mark.parametrize(
-    ("before", "line"),
-    [
-        ("cd {0} && rmdir {0}", "error: the working directory no longer exists. Change to"),
-        ("ulimit -v 1000000", "error: the memory of a process must not be limited to less than"),
-        ("ulimit -n 12", "error: a process must be allowed 16 open files; got 12."),
-    ],
-)
-def test_surroundings_in_which_libraries_abort_are_one_line(
-    before: str, line: str, tmp_path: Path
-) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
-    command = (
-        f'{before.format(place)} && "{sys.executable}" -m graphfilter inspect --dataset karate'
-    )
-    done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, timeout=300, env=environment
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(line)
-    assert done.stderr.count("\n") == 1
-
-
 def test_memory_that_is_spent_is_said_without_any(monkeypatch: pytest.MonkeyPatch, capfd) -> None:
     from graphfilter import cli
 

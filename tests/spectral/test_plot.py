@@ -149,7 +149,13 @@ def test_graph_shows_its_sizes_classes_and_notes() -> None:
     )
     html = graph._repr_html_()
     text = " ".join(parsed(html).itertext())
-    for expected in ("Graph '<x>'", "4", "<a>", "3 vertices, 2 classes", "1 self loop dropped."):
+    for expected in (
+        "Graph '<x>'",
+        "4",
+        "<a>",
+        "4 vertices, 2 edges, 2 classes",
+        "1 self loop dropped.",
+    ):
         assert expected in text
 
 

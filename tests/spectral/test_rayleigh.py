@@ -422,7 +422,7 @@ def test_advice_for_a_middle_graph_whose_neighbours_differ_says_so() -> None:
     assert found.range == "middle"
     assert found.edge_homophily == 0
     assert "on 0 % of the edges, less often than by chance." in found.advice
-    assert "Neither agreement nor contrast" in found.advice
+    assert "Use an adaptive filter, and compare" in found.advice
 
 
 def test_advice_for_a_middle_graph_of_random_edges_calls_it_chance() -> None:

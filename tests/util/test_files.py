@@ -53,22 +53,19 @@ def test_write_through_a_link_to_nothing_makes_its_target(tmp_path: Path) -> Non
     assert (tmp_path / "link.json").is_symlink()
 
 
-def a_device(path: Path) -> str:
+def a_device(path: Path) -> None:
     path.symlink_to("/dev/full")
-    return "a device"
 
 
-def a_pipe(path: Path) -> str:
+def a_pipe(path: Path) -> None:
     os.mkfifo(path)
-    return "a pipe"
 
 
-def a_folder(path: Path) -> str:
+def a_folder(path: Path) -> None:
     path.mkdir()
-    return "a folder"
 
 
-def a_socket(path: Path) -> str:
+def a_socket(path: Path) -> None:
     # The address of a socket is short; the path of a test is not.
     with socket.socket(socket.AF_UNIX) as made:
         before = Path.cwd()
@@ -77,16 +74,15 @@ def a_socket(path: Path) -> str:
             made.bind(path.name)
         finally:
             os.chdir(before)
-    return "a socket"
 
 
 @pytest.mark.parametrize("make", [a_device, a_pipe, a_folder, a_socket])
 @pytest.mark.parametrize("write", [write_json, lambda path, x: append_lines(path, [str(x)])])
 def test_write_refuses_what_is_not_a_regular_file(tmp_path: Path, make, write) -> None:
     path = tmp_path / "out"
-    what = make(path)
+    make(path)
     before = path.lstat()
-    with pytest.raises(DataFileError, match=f"out: must be a regular file .* it is {what}"):
+    with pytest.raises(DataFileError, match="out: must be a regular file"):
         write(path, 1)
     assert os.path.samestat(path.lstat(), before)
     assert list(tmp_path.iterdir()) == [path]

@@ -250,7 +250,9 @@ def test_own_files_do_not_count_as_the_users(tmp_path: Path) -> None:
 
 def test_scratch_folder_that_cannot_be_made_is_one_line_with_a_remedy(tmp_path: Path) -> None:
     with (
-        pytest.raises(DataFileError, match=r"cannot be written: .*\. Give a folder that exists"),
+        pytest.raises(
+            DataFileError, match=r"cannot be written: .*\. Give the name of a folder that exists"
+        ),
         scratch_folder(".answers-", tmp_path / "missing"),
     ):
         pass

@@ -23,11 +23,10 @@ def main() -> NoReturn:
 
     prepare_streams()
     from graphfilter.util.errors import GraphFilterError
-    from graphfilter.util.machine import check_surroundings, prepare_threads
+    from graphfilter.util.machine import prepare_threads
 
     code = 2
     try:
-        check_surroundings()
         # Before torch loads, which reads it once.
         prepare_threads()
         from graphfilter.cli.app import run_command

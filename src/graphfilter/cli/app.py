@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint
-from itertools import pairwise
 from typing import Any
 
 import typer
@@ -214,31 +213,11 @@ def _top(
     """Label the vertices of a graph with a filter that is learned, not assumed."""
 
 
-def _without_value(command: Any, words: list[str]) -> tuple[str, str] | None:
-    """Return an option that needs a value, and the option that stands in its place, if any.
-
-    The parser would take the name of the next option for the value.
-    """
-    names: dict[str, bool] = {}
-    for word in words:
-        command = getattr(command, "commands", {}).get(word, command)
-    for option in command.params:
-        needs_value = not getattr(option, "is_flag", True)
-        # The name of an argument is no word of a command line.
-        flags = [name for name in (*option.opts, *option.secondary_opts) if name[:1] == "-"]
-        names |= dict.fromkeys(flags, needs_value)
-    pairs = pairwise(words)
-    return next((pair for pair in pairs if names.get(pair[0]) and pair[1] in names), None)
-
-
 def run_command(words: list[str]) -> int:
     """Run the command that these words name; return its exit code."""
     # The parser's errors are all of this kind.
     usage_error: type[BaseException] = typer.BadParameter.__mro__[1]
     command = typer.main.get_command(app)
-    if missing := _without_value(command, words):
-        complain(f"{missing[0]} needs a value; got the option {missing[1]}.")
-        return BAD_INPUT
     try:
         with command.make_context("graphfilter", words) as context:
             command.invoke(context)

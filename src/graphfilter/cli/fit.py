@@ -326,19 +326,11 @@ def _show_dry_run(
     of = "" if largest is None else f": largest member, {largest[0]!r}"
     rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
     rows.append(["at the peak", say_bytes(cost.memory.peak)])
-    what = f"{graph.n_classes} classes"
-    if not plan.target.task.one_class:
-        what = f"predicting {', '.join(plan.names[:3])}"
     title = (
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
-        f"{graph.n_features:,} features, {what}"
+        f"{graph.n_features:,} features"
     )
     show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
-    for name, memory in cost.members:
-        say(f"Peak memory of {name}: {say_bytes(memory.peak)}.")
-    width = cost.system.settings().get("hidden_size")
-    if width and 0 < cost.at_once < width:
-        say(f"Hidden columns are computed {cost.at_once} at a time, as memory is short.")
     say(f"Disk: about {say_bytes(costs.disk)} for the run folder.")
     if cost.kept:
         hop_size = say_bytes(cost.kept)

@@ -66,7 +66,7 @@ class Store(FitOptions):
 
     def __call__(self) -> None:
         """Build the store from tables, or from raw files that an installed package knows."""
-        from graphfilter.large.build import build_store, estimate_build, open_tables
+        from graphfilter.large.build import build_store
         from graphfilter.util.words import count
 
         size = check_bytes("--memory", self.memory)
@@ -91,8 +91,6 @@ class Store(FitOptions):
 
                         about, encoder = read_description(self.like)
                         columns = self.columns(about.columns)
-                    needs = estimate_build(*open_tables(edges, vertices, self.text), out)
-                    tell(needs.sentences(size), quiet=self.quiet)
                     made = build_store(
                         edges, vertices, out, columns=columns, allow_missing=self.allow_missing,
                         encoder=encoder, text=self.text, memory=size, overwrite=self.overwrite,

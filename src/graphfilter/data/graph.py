@@ -561,31 +561,15 @@ class Graph:
         return f"Graph({self.name!r}, {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """Return the sizes, the classes and what was cleaned, as a notebook shows them."""
-        neighbours = np.diff(self.indptr)
-        edges = f"{self.n_edges:,}{'' if self.weights is None else ', weighted'}"
-        rows = [("vertices", f"{self.n_vertices:,}"), ("edges", edges)]
-        if self.n_edges:
-            mean = f"{neighbours.mean():.1f} on average, {neighbours.max():,} at most"
-            alone = int(np.count_nonzero(neighbours == 0))
-            rows.append(("neighbours", mean + (f"; {alone:,} vertices have none" if alone else "")))
-        if self.arcs is not None:
-            rows.append(("arcs", f"{np.count_nonzero(self.arcs):,}"))
-        if self.kinds is not None:
-            rows.append(("edge types", ", ".join(map(str, self.kinds.names))))
-        if self.n_features:
-            sparse = "" if isinstance(self.features, np.ndarray) else ", sparse"
-            rows.append(("features", f"{self.n_features:,}{sparse}"))
-        if self.splits:
-            rows.append(("fixed splits", str(len(self.splits))))
-        if self.labels is not None and self.n_classes:
-            labelled = self.labels[self.labels >= 0]
-            counts = np.bincount(labelled, minlength=self.n_classes)
-            rows.append(("labelled", f"{len(labelled):,} vertices, {self.n_classes} classes"))
-            for name, n in list(zip(self.classes.tolist(), counts.tolist(), strict=True))[:_MOST]:
-                rows.append((str(name), f"{n:,}"))
-            if self.n_classes > _MOST:
-                rows.append(("…", f"and {self.n_classes - _MOST} more classes"))
+        """Return sizes, members of classes and what was cleaned, as a notebook shows them."""
+        sizes = repr(self).removeprefix(f"Graph({self.name!r}, ").removesuffix(")")
+        rows = [("sizes", sizes)]
+        if self.labels is not None:
+            counts = np.bincount(self.labels[self.labels >= 0], minlength=self.n_classes)
+            pairs = zip(self.classes.tolist(), counts.tolist(), strict=True)
+            rows += [(str(name), f"{n:,}") for name, n in list(pairs)[:_MOST]]
+        if self.n_classes > _MOST:
+            rows.append(("…", f"and {self.n_classes - _MOST} more classes"))
         shown = " ".join(self.notes[:_MOST])
         return card(f"Graph {self.name!r}", rows, note=shown)
 

@@ -6,5 +6,5 @@ A store itself, how it is opened and written, is :mod:`graphfilter.data.store`.
 - :mod:`.vertices`: the table of vertices, column by column, and its features;
 - :mod:`.edges`: the edges, numbered, sorted both ways and merged;
 - :mod:`.ids`: the numbers of ids, and DuckDB, which sorts what does not fit;
-- :mod:`.hops`: averages and hops of features, made once and kept beside the arrays.
+- :mod:`.hops`: hops of features, made once and kept beside the arrays.
 """

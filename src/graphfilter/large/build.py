@@ -1,6 +1,6 @@
 """From tables of any size to a store, in stages: one that is done is not done again.
 
-What a build will take is estimated from the sizes of its files and their first rows.
+What a build takes of disk is estimated from the sizes of its files and their first rows.
 """
 
 from __future__ import annotations
@@ -56,77 +56,26 @@ _HEAD_BYTES = 1 << 20
 _PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = (8, 12), (24, 36), (8, 16)
 # Per vertex: where its row and its id begin, and its label.
 _VERTEX_BYTES = 24
-# Per vertex, the largest column with what is made of it, and the number of neighbours.
-_COLUMN_BYTES = 52
 
 
-@dataclass(frozen=True)
-class BuildNeeds:
-    """An estimate of what a build takes.
-
-    Attributes
-    ----------
-    n_edges, n_vertices : int
-        Rows of the two tables.
-    store_bytes, scratch_bytes : int
-        On disk: what stays, and what is needed meanwhile besides.
-    free_bytes : int
-        On the disk that the store is built on.
-    memory_bytes : int
-        The least that a build should be given.
-    """
-
-    n_edges: int
-    n_vertices: int
-    store_bytes: int
-    scratch_bytes: int
-    free_bytes: int
-    memory_bytes: int
-
-    def sentences(self, memory: int) -> list[str]:
-        """Say what will be needed; ``memory`` is what the build may take."""
-        sizes = f"About {self.n_edges:,} edges"
-        if self.n_vertices:
-            sizes += f" and {self.n_vertices:,} vertices"
-        lines = [
-            f"{sizes}: the store takes about {say_bytes(self.store_bytes)} of disk, and "
-            f"{say_bytes(self.scratch_bytes)} more while it is built; "
-            f"{say_bytes(self.free_bytes)} are free.",
-            f"The build takes up to {say_bytes(memory)} of memory.",
-        ]
-        if memory < self.memory_bytes:
-            lines[1] += f" {say_bytes(self.memory_bytes)} would be safer for one column at a time."
-        return lines
-
-    def check(self, folder: Path) -> None:
-        """Raise where the disk is too small."""
-        needed = self.store_bytes + self.scratch_bytes
-        if needed > self.free_bytes:
-            raise DataFileError(
-                folder,
-                f"building needs about {say_bytes(needed)} of disk, of which "
-                f"{say_bytes(self.store_bytes)} remain; {say_bytes(self.free_bytes)} are free. "
-                "Free some space, or give a folder on another disk.",
-            )
-
-
-def estimate_build(edges: TableSource, vertices: TableSource | None, folder: Path) -> BuildNeeds:
-    """Estimate what a build takes; reads the beginning of each table."""
+def check_disk(edges: TableSource, vertices: TableSource | None, folder: Path) -> tuple[int, int]:
+    """Return about how many edges and vertices tables have; raise where the disk is too small."""
     n_edges, _ = _count_rows(edges)
     n_vertices, row_bytes = (n_edges // 10, 16) if vertices is None else _count_rows(vertices)
     table_bytes = n_vertices * row_bytes
     # Another column than the two ends may be a weight.
     weighted = len(edges.names) > 2
-    structure = _ENTRY_BYTES[weighted] * n_edges + _VERTEX_BYTES * n_vertices
+    store = _ENTRY_BYTES[weighted] * n_edges + _VERTEX_BYTES * n_vertices + table_bytes
+    needed = store + (_PAIR_BYTES[weighted] + _SORT_BYTES[weighted]) * n_edges + 3 * table_bytes
     where = next(p for p in (folder, *folder.resolve().parents) if p.exists())
-    return BuildNeeds(
-        n_edges,
-        n_vertices,
-        structure + table_bytes,
-        (_PAIR_BYTES[weighted] + _SORT_BYTES[weighted]) * n_edges + 3 * table_bytes,
-        shutil.disk_usage(where).free,
-        (1 << 29) + _COLUMN_BYTES * n_vertices,
-    )
+    if needed > (free := shutil.disk_usage(where).free):
+        raise DataFileError(
+            folder,
+            f"building needs about {say_bytes(needed)} of disk, of which {say_bytes(store)} "
+            f"remain; {say_bytes(free)} are free. Free some space, or give a folder on another "
+            "disk.",
+        )
+    return n_edges, n_vertices
 
 
 def _count_rows(table: TableSource) -> tuple[int, int]:
@@ -222,18 +171,17 @@ def build_store(
         edge_table.cleaning(columns.clean_ids),
         (None if vertex_table is None else vertex_table.cleaning(columns.clean_ids)),
     )
-    needs = estimate_build(*tables, folder)
-    needs.check(folder)
+    n_edges, n_vertices = check_disk(*tables, folder)
     notes: list[str] = []
     with building(folder, overwrite) as scratch, telling(notes):
         kept = Kept(scratch, _hash_request(tables, columns, allow_missing, encoder))
         edge_table, source = tables
         spilled = scratch / "vertices.parquet"
         if source is not None:
-            on_disk = spill_table(source, spilled, report, needs.n_vertices)
+            on_disk = spill_table(source, spilled, report, n_vertices)
         else:
             if not spilled.is_file():
-                list_ends(edge_table, columns, spilled, memory, report, needs.n_edges)
+                list_ends(edge_table, columns, spilled, memory, report, n_edges)
             source, on_disk = ParquetTable(spilled, TextOptions()), spilled
         table = ColumnsOnDisk(on_disk, source)
         facts = kept.once("vertices", VertexFacts, lambda: understand_vertices(
@@ -246,7 +194,7 @@ def build_store(
         pairs = kept.once("pairs", PairFacts, lambda: number_ends(
             edge_table, facts.edge_roles, source, map_names(folder, facts.arrays),
             facts.roles["id"], scratch, allow_missing=allow_missing, report=report,
-            n_rows=needs.n_edges, keep_rows=columns.merge == "last",
+            n_rows=n_edges, keep_rows=columns.merge == "last",
         ))  # fmt: skip
         adjacency = kept.once("edges", EdgeFacts, lambda: sort_pairs(
             pairs, facts.n_vertices, scratch, folder, directed=columns.directed, memory=memory,

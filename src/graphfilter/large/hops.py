@@ -1,18 +1,16 @@
-"""Averages and hops of features, kept beside the arrays of the store that they are made of.
+"""Hops of features, kept beside the arrays of the store that they are made of.
 
 They are made when they are first needed, and read by whoever needs the same again: the next fit,
-prediction, a report. What is kept has the bits of what would be made. A header says what it was
-made of and holds the checksum of every file; it is written last: ``hops.json`` that of averages.
-
-``powers.bin`` holds the K + 1 hops of one vertex after another, so that some vertices are read in
-one piece; ``powers.json`` is its header.
+prediction, a report. What is kept has the bits of what would be made. ``powers.bin`` holds the
+K + 1 hops of one vertex after another, so that some vertices are read in one piece;
+``powers.json``, written last, says what it was made of and holds its checksum.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,11 +30,9 @@ from graphfilter.data.store import (
     read_header,
     store_of,
     verify_array,
-    write_array,
     writing_array,
 )
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.models.views import average_hops
 from graphfilter.operators import Operator
 from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
 from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
@@ -51,97 +47,50 @@ _log_warning = logging.getLogger("graphfilter").warning
 
 
 @dataclass(frozen=True)
-class KeptArrays:
-    """What a header holds: the checksum of what the arrays were made of, and the arrays."""
+class KeptHops:
+    """The header: the checksum of what the hops were made of, and their array."""
 
     made_of: str = ""
     arrays: list[StoredArray] = field(default_factory=list)
 
 
 def keep(
-    path: Path,
-    made_of: str,
-    shapes: Sequence[tuple[int, ...]],
-    write: Callable[[], list[StoredArray]],
-    *,
-    what: str,
-) -> list[Array] | None:
-    """Return the arrays of a header, mapped; made and written first where needed.
+    path: Path, made_of: str, shape: tuple[int, int], write: Callable[[], StoredArray]
+) -> Array | None:
+    """Return the hops of a header, mapped; made and written first where needed.
 
-    Files that are damaged, or of something else, are replaced. None where they cannot be written.
+    A file that is damaged, or of something else, is replaced. None where it cannot be written.
     Both are logged.
     """
     try:
         if path.exists():
-            return read_kept(path, made_of, shapes)
+            return read_kept(path, made_of, shape)
     except (DataFileError, ModelFileError, TypeError) as error:
-        _log_warning("%s are made again: %s", what, error)
+        _log_warning("Hops are made again: %s", error)
     try:
-        # Until the header is written it is that of the files before, whose checksums then differ.
-        arrays = write()
-        write_checked_json(path, asdict(KeptArrays(made_of, arrays)))
+        # Until the header is written it is that of the file before, whose checksum then differs.
+        array = write()
+        write_checked_json(path, asdict(KeptHops(made_of, [array])))
     except (DataFileError, OSError) as error:
-        _log_warning("%s are not kept: %s", what, error)
+        _log_warning("Hops are not kept: %s", error)
         return None
-    return [map_array(path.parent, array) for array in arrays]
+    return map_array(path.parent, array)
 
 
-def read_kept(path: Path, made_of: str, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Map the arrays of a header; raise where they are of something else, or damaged."""
-    kept = convert(KeptArrays, read_checked_json(path))
+def read_kept(path: Path, made_of: str, shape: tuple[int, int]) -> Array:
+    """Map the array of a header; raise where it is of something else, or damaged."""
+    kept = convert(KeptHops, read_checked_json(path))
     if kept.made_of != made_of:
         raise DataFileError(path, "is of other features, edges or steps.")
-    if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", s) for s in shapes]:
-        raise DataFileError(path, f"must name {len(shapes)} arrays of the shape {shapes[:1]}.")
-    arrays = [map_array(path.parent, array) for array in kept.arrays]
-    for array in kept.arrays:
-        verify_array(path.parent, array)
+    if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", shape)]:
+        raise DataFileError(path, f"must name one array of the shape {shape}.")
+    array = map_array(path.parent, kept.arrays[0])
+    verify_array(path.parent, kept.arrays[0])
     try:
-        for array in arrays:
-            check_values({"features": array})
+        check_values({"features": array})
     except ValueError as error:
         raise DataFileError(path, f"{error}.") from None
-    return arrays
-
-
-HOPS_FILE = "hops.json"
-# Fewer multiplications take less time than keeping what they give.
-WORTH_KEEPING = 10**8
-
-
-def kept_hops(graph: Graph, columns: Array, n_hops: int) -> list[Array]:
-    """Return what :func:`~graphfilter.models.views.average_hops` does, from the store if it can.
-
-    Where the graph is not a store, or the work is small, they are made. Files that are damaged, or
-    of something else, are replaced, and what cannot be written is not kept; both are logged.
-    """
-    folder = store_of(graph)
-    work = len(graph.indices) * columns.shape[1] * n_hops
-    if folder is None or work < WORTH_KEEPING or columns.dtype != np.float32:
-        return average_hops(graph, columns, n_hops)
-    made: list[Array] = []
-
-    def write() -> list[StoredArray]:
-        made.extend(average_hops(graph, columns, n_hops))
-        return [write_array(folder / f"hops-{k}.bin", hop) for k, hop in enumerate(made, 1)]
-
-    made_of = _checksum(folder, columns, n_hops)
-    shapes = [columns.shape] * n_hops
-    kept = keep(folder / HOPS_FILE, made_of, shapes, write, what="Averages of neighbours")
-    return made if kept is None else kept
-
-
-def _checksum(folder: Path, columns: Array, n_hops: int) -> str:
-    """Return the checksum of edges, columns and the number of hops."""
-    digest = hashlib.sha256(repr((edges_of(folder), columns.shape, n_hops)).encode())
-    digest.update(np.ascontiguousarray(columns).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
-
-
-def edges_of(folder: Path, roles: tuple[str, ...] = STRUCTURE) -> list[str]:
-    """Return the checksums of a store's edges, from its header."""
-    arrays = read_header(folder).arrays
-    return [arrays[role].sha256 for role in roles if role in arrays]
+    return array
 
 
 POWERS_FILE, POWERS_ARRAY = "powers.json", "powers.bin"
@@ -166,12 +115,11 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
             kept = keep(
                 folder / POWERS_FILE,
                 made_of,
-                [(n, n_parts * d)],
-                lambda: [_write(folder, graph, scaler, operator, shape)],
-                what="Hops",
+                (n, n_parts * d),
+                lambda: _write(folder, graph, scaler, operator, shape),
             )
             if kept is not None:
-                return as_shared(kept[0].reshape(shape))
+                return as_shared(kept.reshape(shape))
         if n_bytes > memory_of_process():
             raise GraphError(
                 f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "
@@ -194,7 +142,8 @@ def _sum_of_all(
     folder: Path, graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int
 ) -> str:
     """Return the checksum of all that the hops depend on, to the bit."""
-    edges = edges_of(folder, (*STRUCTURE, "arcs"))
+    arrays = read_header(folder).arrays
+    edges = [arrays[role].sha256 for role in (*STRUCTURE, "arcs") if role in arrays]
     kernel = type(operator.kernel).__name__
     about = (edges, graph.directed, operator.kind, kernel, n_hops, graph.n_features)
     digest = hashlib.sha256(repr(about).encode())

@@ -43,7 +43,6 @@ MOST_LINKS = 10**7
 Make = Callable[[Features], Features]
 Found = Mapping[str, NDArray[np.float32]]
 # From a graph, columns and a number of steps to the averages after each step.
-Hops = Callable[[Graph, NDArray[Any], int], list[NDArray[Any]]]
 # The view of the averages, which a store may keep.
 AVERAGES = "averages"
 # The same of features that are compressed where they are too many.
@@ -137,7 +136,6 @@ def two_steps_of_links(
 def averages(
     graph: Graph,
     features: Features,
-    hops: Hops | None = None,
     found: Found | None = None,
     known: Known | None = None,
     most_columns: int = MOST_AVERAGED,
@@ -145,9 +143,8 @@ def averages(
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
 
     As many steps as keep the columns below ``most_columns``, at most three. Dense, for trees,
-    which know gaps: a vertex's own missing values are NaN. ``hops`` gives the averages; they are
-    made by :func:`average_hops` unless given. Features are on the basis that was ``found`` for
-    them (:func:`find_basis`), if one was. Of a graph that is partly ``known`` see
+    which know gaps: a vertex's own missing values are NaN. Features are on the basis that was
+    ``found`` for them (:func:`find_basis`), if one was. Of a graph that is partly ``known`` see
     :meth:`Known.averaging`.
     """
     basis = None if not found else found["basis"]
@@ -161,10 +158,7 @@ def averages(
     if known is not None:
         degrees = known.averaging(graph)[1] / known.share_present
     parts = [own, np.log1p(degrees)[:, None].astype(np.float32)]
-    if hops is None or known is not None:
-        parts += average_hops(graph, columns, max(n_hops, 0), known)
-    else:
-        parts += hops(graph, columns, max(n_hops, 0))
+    parts += average_hops(graph, columns, max(n_hops, 0), known)
     return np.hstack(parts).astype(np.float32)
 
 

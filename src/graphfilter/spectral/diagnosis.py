@@ -197,8 +197,8 @@ def describe_kind(
     Examples
     --------
     >>> describe_kind("low", "exact", 100, 0.38, 0.29)
-    'A low-frequency graph: each class is spread smoothly, though most edges join two classes.
-    Neighbours share their class on 38 % of the edges, more often than by chance.'
+    'A low-frequency graph. Neighbours share their class on 38 % of the edges, more often than by
+    chance.'
     """
     if not n_edges:
         return "A graph without edges: no vertex has neighbours."
@@ -207,70 +207,26 @@ def describe_kind(
         return f"{_ONE_SIDE} {agreement}"
     if confidence == "unsure" or range_name == "unknown" or np.isnan(edge):
         return f"The labels are too few to tell the type of this graph. {agreement}"
-    return f"A {range_name}-frequency graph: {_meaning(range_name, edge, adjusted)}. {agreement}"
-
-
-def _meaning(range_name: str, edge: float, adjusted: float) -> str:
-    """Return what a range means on a graph whose neighbours agree so often."""
-    if range_name == "low" and not adjusted > _CHANCE:
-        return "labels vary smoothly, but no more so than the sizes of the classes make them"
-    if range_name == "low":
-        if edge < 0.5:
-            return "each class is spread smoothly, though most edges join two classes"
-        return "labels change little from neighbour to neighbour"
-    if range_name == "high":
-        if edge >= 0.5:
-            return "labels vary strongly over the graph, though most edges join one class"
-        return "labels mostly change from neighbour to neighbour"
-    if abs(adjusted) > _WEAK_AGREEMENT:
-        return "the classes of the neighbours partly determine a vertex's class"
-    return "neither agreement nor contrast with the neighbours alone determines the class"
+    return f"A {range_name}-frequency graph. {agreement}"
 
 
 def advise(range_name: str, n_edges: int, edge: float, adjusted: float, steps: int = 1) -> str:
     """Return which model the labels need."""
     if not n_edges:
         return "There are no edges: use a model of the features alone."
+    agreement = describe_agreement(edge, adjusted, steps)
+    use = "Use an adaptive filter, and compare it with a model that ignores the graph."
     if steps == 2:
-        if np.isnan(edge):
-            return (
-                f"{_ONE_SIDE} No two of them share a neighbour either, so the edges say nothing "
-                "about them: compare with a model that ignores the graph."
-            )
-        use = "Use an adaptive filter, and compare it with a model that ignores the graph."
         if adjusted > _CHANCE:
             use = "A filter that looks two steps away, as an adaptive one does, can use that."
-        return f"{_ONE_SIDE} {describe_agreement(edge, adjusted, 2)} {use}"
-    if np.isnan(edge) or range_name == "unknown":
-        return (
-            f"{describe_agreement(edge, adjusted)} Use an adaptive filter, and compare it with a "
-            "model that ignores the graph."
-        )
+        return f"{_ONE_SIDE} {agreement} {use}"
     if range_name == "high" and edge < 0.5:
-        return (
-            "Neighbours mostly differ in label. A low-pass model would blur the classes into each "
-            "other: use an adaptive filter."
+        use = "A low-pass model would blur the classes into each other: use an adaptive filter."
+    elif range_name == "low" and not adjusted < _WEAK_AGREEMENT:
+        use = (
+            "A low-pass model (GCN, SGC, APPNP) will do; an adaptive filter should learn the same."
         )
-    if range_name == "low" and not adjusted < _WEAK_AGREEMENT:
-        shared = "Neighbours mostly share their label."
-        if edge < 0.5:
-            shared = describe_agreement(edge, adjusted)
-        return (
-            f"{shared} A low-pass model (GCN, SGC, APPNP) will do; an adaptive filter should learn "
-            "the same."
-        )
-    if range_name == "low":
-        more = "little" if adjusted > 0 else "no"
-        return (
-            f"The label signals are smooth, but neighbours agree {more} more than class sizes "
-            f"alone would make them (adjusted homophily {adjusted:.2f}). Use an adaptive filter, "
-            "and compare it with a model that ignores the graph."
-        )
-    return (
-        f"{describe_agreement(edge, adjusted)} Neither agreement nor contrast with the neighbours "
-        "alone determines the label: use an adaptive filter, and compare it with a model that "
-        "ignores the graph."
-    )
+    return f"{agreement} {use}"
 
 
 def describe_confidence(low: float, high: float, confidence: str) -> str:
@@ -364,8 +320,9 @@ def diagnose(graph: Graph, index: ArrayLike | None = None) -> Diagnosis:
     >>> d.range, d.confidence, d.edge_homophily
     ('high', 'exact', 0.0)
     >>> d.advice
-    'Neighbours mostly differ in label. A low-pass model would blur the classes into each other:
-    use an adaptive filter. Every label is known, so this is exact.'
+    'Neighbours share their class on 0 % of the edges, less often than by chance. A low-pass model
+    would blur the classes into each other: use an adaptive filter. Every label is known, so this is
+    exact.'
     """
     labels = check_labels(graph)
     sample = check_index(graph, labels >= 0 if index is None else index)

@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
-from graphfilter.large.hops import kept_hops, make_hops
+from graphfilter.large.hops import make_hops
 from graphfilter.models import HopNetworkConfig
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.models.views import (
     AVERAGES,
-    COMPRESSED_AVERAGES,
     MOST_AVERAGED,
     Found,
-    averages,
     find_view,
     fix_view,
 )
@@ -134,10 +132,7 @@ class Prepared:
         if made is None or not (found is None or _equal(made.found, found)):
             features = self.scaled()
             kept = find_view(self.graph, features, view) if found is None else found
-            if view in (AVERAGES, COMPRESSED_AVERAGES):
-                columns = averages(self.graph, features, kept_hops, kept, self.known)
-            else:
-                columns = fix_view(self.graph, view, kept, self.known)(features)
+            columns = fix_view(self.graph, view, kept, self.known)(features)
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),

@@ -11,7 +11,6 @@ raised with the environment variable ``GRAPHFILTER_MAX_BYTES``.
 
 from __future__ import annotations
 
-import errno
 import lzma
 import math
 import os
@@ -109,12 +108,7 @@ def check_target(path: AnyPath) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     if not stat.S_ISREG(mode):
-        kinds = {
-            stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-            stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
-        }  # fmt: skip
-        kind = kinds.get(stat.S_IFMT(mode), "something else")
-        problem = f"must be a regular file to be written to; it is {kind}."
+        problem = "must be a regular file to be written to; it is a folder, a pipe or a device."
         raise DataFileError(path, f"{problem} Move it, or give another name.")
     return target
 
@@ -122,14 +116,7 @@ def check_target(path: AnyPath) -> Path:
 def unwritable(path: AnyPath, error: OSError) -> DataFileError:
     """Return the error of a file that the system did not let us write."""
     reason = os.strerror(error.errno) if error.errno else error
-    if error.errno == errno.ENOENT:
-        remedy = "Give a folder that exists."
-    elif error.errno in (errno.EMFILE, errno.ENFILE):
-        remedy = "Raise the limit of open files (ulimit -n); the earlier file is unchanged."
-    elif error.errno in (errno.EEXIST, errno.ENOTDIR):
-        remedy = "Give the name of a folder."
-    else:
-        remedy = "Free some space, or give another folder; the earlier file is unchanged."
+    remedy = "Give the name of a folder that exists, with enough space; nothing was changed."
     return DataFileError(path, f"cannot be written: {reason}. {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""What this process may use of the machine: threads, memory, devices, open files.
+"""What this process may use of the machine: threads, memory, devices.
 
 Threads that wait by spinning take the cores from those that work: with one other busy process
 that made training ten times slower. Whatever starts a process of ours (the command line, the
@@ -297,38 +297,3 @@ def own_torch_state(*, gradients: bool) -> Generator[None]:
             yield
     finally:
         torch.set_default_dtype(before)
-
-
-# With less than this libraries abort while they load or start threads; with more, what does not
-# fit is an error that can be caught.
-LEAST_ADDRESSES = 1100 << 20
-# The fewest open files that a command needs, streams and those of libraries included.
-LEAST_OPEN_FILES = 16
-
-
-def check_surroundings() -> None:
-    """Raise where the working folder is gone, or there is too little memory, or too few files."""
-    try:
-        Path.cwd()
-    except OSError:
-        raise ConfigError(
-            "the working directory no longer exists. Change to another: cd FOLDER."
-        ) from None
-    memory_of_process()  # Says what is wrong with the variable, before anything is read.
-    if sys.platform == "win32":
-        return
-    import resource
-
-    addresses, files = (
-        resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)
-    )
-    if 0 <= addresses < LEAST_ADDRESSES:
-        raise ConfigError(
-            f"the memory of a process must not be limited to less than {LEAST_ADDRESSES >> 20:,} "
-            f"MiB, which its libraries take; got {addresses >> 20:,}. Raise it: ulimit -v."
-        )
-    if 0 <= files < LEAST_OPEN_FILES:
-        raise ConfigError(
-            f"a process must be allowed {LEAST_OPEN_FILES} open files; got {files}. Raise it: "
-            "ulimit -n."
-        )

@@ -39,8 +39,6 @@ BACKLOG = 100
 # A request must be sent, and a connection be used again, within so many seconds.
 SECONDS_TO_SEND = 10.0
 SECONDS_IDLE = 5
-# Whoever asks too much is told to come again after so many.
-SECONDS_TO_WAIT = 10
 SECONDS_BETWEEN_LOOKS = 0.2
 # What is sent beyond a limit is read and thrown away up to so many times it, so that the sender
 # gets its answer; beyond that the connection is cut.
@@ -56,6 +54,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+_COME_AGAIN = {"Retry-After": "10"}
+_MORE_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: _COME_AGAIN, 503: _COME_AGAIN}
 
 
 class RequestError(GraphFilterError):
@@ -126,28 +126,14 @@ async def read_body(request: Request, limit: int, seconds: float = SECONDS_TO_SE
     return bytes(body)
 
 
-def with_headers(response: Response) -> Response:
-    """Return an answer that no page can use to load or send anything elsewhere."""
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
-
-
 def as_error(error: GraphFilterError, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as JSON, and the notes of what was found before it."""
-    if not isinstance(error, RequestError):
-        request_error = RequestError(422, str(error), "")
-        request_error.__notes__ = getattr(error, "__notes__", [])
-        error = request_error
-    content: dict[str, Any] = {"error": str(error), "remedy": error.remedy}
+    content: dict[str, Any] = {"error": str(error), "remedy": getattr(error, "remedy", "")}
     if notes := getattr(error, "__notes__", []):
         content["notes"] = notes
-    more = dict(headers or {})
-    if error.status in (429, 503):
-        more["Retry-After"] = str(SECONDS_TO_WAIT)
-    if error.status == 401:
-        more["WWW-Authenticate"] = "Bearer"
-    return with_headers(JSONResponse(content, error.status, more))
+    status = getattr(error, "status", 422)
+    more = {**(headers or {}), **_MORE_HEADERS.get(status, {})}
+    return JSONResponse(content, status, HEADERS | more)
 
 
 def make_app(
@@ -168,7 +154,10 @@ def make_app(
         async def answer(request: Request) -> Response:
             try:
                 check(request)
-                return with_headers(await handler(request))
+                response = await handler(request)
+                for name, value in HEADERS.items():
+                    response.headers.setdefault(name, value)
+                return response
             except GraphFilterError as error:
                 return as_error(error)
             except ClientDisconnect:
