@@ -39,8 +39,7 @@ from graphfilter.data import load_dataset, make_csbm
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.loading import RunDescription
 from graphfilter.web.endpoint import Endpoint
-from graphfilter.web.requests import Limits
-from graphfilter.web.scorer import Scorer
+from graphfilter.web.scorer import Limits, Scorer
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 N_CLIENTS = 50

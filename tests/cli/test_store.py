@@ -29,7 +29,6 @@ def test_fit_on_a_store_is_fit_on_its_tables(graphfilter, tables, tmp_path) -> N
     made = graphfilter("store", *tables, "--label", "label", "--out", store)
     assert made.code == 0, made.err
     assert "34 vertices" in made.out
-    assert "of disk" in made.err
     named = ("--edges", tables[0], "--vertices", tables[1], "--label", "label")
     for out, source in (("a", ("--graph", store)), ("b", named)):
         result = graphfilter("fit", *source, *FAST, "--out", tmp_path / out)

@@ -65,7 +65,7 @@ def scorer(run: Path, tables: Path):
 @pytest.fixture(scope="session")
 def ask(scorer) -> Iterator[WebClient]:
     from graphfilter.web.endpoint import Endpoint
-    from graphfilter.web.requests import Limits
+    from graphfilter.web.scorer import Limits
 
     with Endpoint(scorer, limits=Limits(vertices=20, bytes=1 << 16)) as endpoint:
         yield WebClient(endpoint.url)

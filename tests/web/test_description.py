@@ -10,9 +10,8 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.description import describe_model, example_new, render_docs
-from graphfilter.web.requests import Limits, read_score_request
-from graphfilter.web.scorer import Scorer
+from graphfilter.web.endpoint import describe_model, example_new, render_docs
+from graphfilter.web.scorer import Limits, Scorer, read_score_request
 
 
 def refs(content: Any) -> set[str]:

@@ -12,7 +12,7 @@ from tests.web_client import WebClient
 
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.web.endpoint import Endpoint
-from graphfilter.web.requests import Limits
+from graphfilter.web.scorer import Limits
 
 ONE = {"vertices": [{"features": {"age": 0.4, "size": 1.0, "colour": "red"}}]}
 

@@ -13,7 +13,7 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.requests import Neighbour, Vertex
+from graphfilter.web.scorer import Neighbour, Vertex
 
 # In predictions.csv.
 DIGITS = 5e-7

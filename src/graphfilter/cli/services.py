@@ -64,8 +64,7 @@ class Serve(RunOptions):
     def __call__(self) -> None:
         """Load the model and its graph, score the graph once, and serve until stopped."""
         from graphfilter.web.endpoint import Endpoint, read_token
-        from graphfilter.web.requests import Limits
-        from graphfilter.web.scorer import Scorer
+        from graphfilter.web.scorer import Limits, Scorer
         from graphfilter.web.server import serve
 
         limits = Limits(self.most_mb << 20, self.most_vertices, self.seconds, self.most_waiting)

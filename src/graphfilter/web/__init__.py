@@ -1,13 +1,11 @@
 """Two services on this machine, on one web server: the endpoint of a run, and the studio.
 
-- :mod:`.server`: the socket, who may ask, how much may be sent, and the end;
-- :mod:`.requests`: what is sent, read from JSON and checked.
+- :mod:`.server`: the socket, who may ask, how much may be sent, JSON that is checked, and the end.
 
 ``graphfilter serve`` answers programs:
 
-- :mod:`.endpoint`: the addresses, and the token;
-- :mod:`.scorer`: the model and its graph, in memory once: predictions for known and new vertices;
-- :mod:`.description`: what the endpoint takes and gives, for programs and for people.
+- :mod:`.endpoint`: the addresses, the token, and what it takes and gives;
+- :mod:`.scorer`: the model and its graph, in memory once: predictions for known and new vertices.
 
 ``graphfilter studio`` is a page for a table:
 

@@ -7,6 +7,7 @@ error is answered in JSON: what must be and what was got, and what to do.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import secrets
@@ -17,8 +18,9 @@ import threading
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NoReturn, Self, TypeVar
 
+import msgspec
 import uvicorn
 from h11 import LocalProtocolError
 from starlette.applications import Starlette
@@ -56,6 +58,10 @@ HEADERS = {
 }
 _COME_AGAIN = {"Retry-After": "10"}
 _MORE_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: _COME_AGAIN, 503: _COME_AGAIN}
+
+# The longest id or name in an error message: a sender may have made up any length.
+LONGEST = 80
+T = TypeVar("T")
 
 
 class RequestError(GraphFilterError):
@@ -184,6 +190,46 @@ def make_app(
     )
     app.router.redirect_slashes = False
     return app
+
+
+def read_object(body: bytes, example: str) -> dict[str, Any]:
+    """Parse a JSON object that can be sent back: in UTF-8, without half of a pair."""
+
+    def refuse(name: str) -> NoReturn:
+        raise RequestError(
+            400, f"a request must be JSON, which has no {name}.", "Write null for a missing value."
+        )
+
+    try:
+        content = json.loads(body.decode("utf-8-sig"), parse_constant=refuse)
+        if b"\\u" in body:
+            json.dumps(content, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, RequestError):
+            raise
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        problem = f"a request must be JSON; this is not ({reason[:200]})."
+        raise RequestError(400, problem, example) from None
+    if not isinstance(content, dict):
+        problem = f"a request must be a JSON object; got {short(content)}."
+        raise RequestError(400, problem, example)
+    return content
+
+
+def check_content(content: Any, kind: type[T], example: str) -> T:
+    """Return content of JSON as ``kind``; an error says what is wrong with it, and where."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at ")
+        where = path.strip("`").removeprefix("$").removeprefix(".") or "a request"
+        raise RequestError(422, f"{where}: {text[: 2 * LONGEST]}.", example) from None
+
+
+def short(value: Any) -> str:
+    """Return a value as JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 class PromptProtocol(H11Protocol):

@@ -24,17 +24,18 @@ from graphfilter.runs.plan import Source
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.files import scratch_folder
 from graphfilter.web.fits import Queue, Setting
-from graphfilter.web.requests import check_content, read_object
 from graphfilter.web.server import (
     HEADERS,
     LOOPBACK,
     RequestError,
     Service,
+    check_content,
     is_local_request,
     is_right_token,
     listen,
     make_app,
     read_body,
+    read_object,
 )
 from graphfilter.web.tables import ENDINGS, GraphRequest, Tables
 
