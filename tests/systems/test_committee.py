@@ -288,7 +288,7 @@ def test_answers_do_not_depend_on_what_is_fitted_beside_the_networks(
 @pytest.mark.usefixtures("two_threads")
 def test_caller_who_ends_at_once_has_the_first_member() -> None:
     outcome = train(short(), callback=Callback(lambda progress: True))
-    assert [part.system.name for part in outcome.parts] == ["alike"]
+    assert [part.system.name for part in outcome.parts] == ["told-trees"]
 
 
 @pytest.mark.usefixtures("two_threads")
