@@ -232,8 +232,8 @@ def test_linear_starts_within_the_bound_of_torchs() -> None:
     ("options", "message"),
     [
         ({"dropout": 1.0}, "dropout must be in"),
-        ({"dropout_on": "all"}, "unknown dropout placement"),
-        ({"filter_on": "input"}, "unknown filter placement"),
+        ({"dropout_on": "all"}, "unknown dropout_on"),
+        ({"filter_on": "input"}, "unknown filter_on"),
         ({"activation": "relue"}, "did you mean 'relu'"),
         ({"hidden_size": None}, "must be on the logits"),
     ],
@@ -393,7 +393,7 @@ def test_config_is_of_its_network(config: ModelConfig) -> None:
 def test_numbers_of_a_config_are_checked(config: ModelConfig) -> None:
     for field in fields(config):
         if str(field.type) in ("int", "int | None"):
-            least = 0 if field.name in config.may_be_zero else 1
+            least = config.least.get(field.name, 1)
             for wrong in (least - 1, 2.5):
                 with pytest.raises(ConfigError, match=f"{field.name} must be a whole number"):
                     replace(config, **{field.name: wrong})

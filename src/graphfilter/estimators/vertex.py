@@ -152,7 +152,7 @@ class VertexEstimator(BaseEstimator):
         self.build_system()
         FeatureScaler.check(self.feature_scaling)
         for name in ("validation_fraction", "calibration_fraction"):
-            check_number(name, getattr(self, name), 0, below=1)
+            check_number(name, getattr(self, name), "[0, 1)")
 
     def check_target(self, target: Target) -> None:
         """Raise where nothing can be learned from a target."""

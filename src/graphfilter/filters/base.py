@@ -6,8 +6,8 @@ The contract of every filter: it states its polynomial, and the base applies it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, overload
 
@@ -18,18 +18,15 @@ from torch import Tensor, nn
 
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis, Dropout, apply_polynomial, apply_with_dropout
-from graphfilter.util.errors import ConfigError
+from graphfilter.util.errors import ConfigError, check_count, check_name, check_number
 from graphfilter.util.plugins import SYSTEMS, load_plug_ins
 
 __all__ = ["Config", "Filter", "FilterConfig", "apply_filters"]
 
 
-def added(default: Any) -> Any:
-    """Make a field that records of earlier versions do not know.
-
-    At its default it is left out of a description, so that those records remain of this config.
-    """
-    return field(default=default, metadata={"added": True})
+# The metadata of a field that records of earlier versions do not know: at its default it is left
+# out of a description, so that those records remain of this config.
+ADDED = {"added": True}
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,12 @@ class Config:
     ----------
     kind : str
         The name of what is built, for printing and for records.
+    least : mapping
+        The least values of counts (fields that are ``int``), where those are not 1.
+    ranges : mapping
+        The intervals of numbers (fields that are ``float``), where not every number will do.
+    names : mapping
+        What a field may be that holds a name.
 
     Examples
     --------
@@ -55,6 +58,20 @@ class Config:
     """
 
     kind: ClassVar[str]
+    least: ClassVar[Mapping[str, int]] = {}
+    ranges: ClassVar[Mapping[str, str]] = {}
+    names: ClassVar[Mapping[str, Collection[str]]] = {}
+
+    def __post_init__(self) -> None:
+        """Check every count, number and name, as the types of the fields say."""
+        for field in fields(self):
+            name, value, kind = field.name, getattr(self, field.name), str(field.type)
+            if name in self.names and (isinstance(value, str) or not kind.startswith("float")):
+                check_name(name, value, self.names[name])
+            elif kind == "int" or (kind == "int | None" and value is not None):
+                check_count(name, value, least=self.least.get(name, 1))
+            elif kind.startswith("float") and not isinstance(value, tuple | None):
+                check_number(name, value, self.ranges.get(name, "(-inf, inf)"))
 
     def describe(self) -> dict[str, Any]:
         """Return the kind and every field as plain values that JSON can hold."""
@@ -103,7 +120,7 @@ def _read(value: Any) -> Any:
 
 
 def described_fields(config: Any) -> dict[str, Any]:
-    """Return the fields of a config, less those :func:`added` later that are at their default."""
+    """Return the fields of a config, less those ``ADDED`` later that are at their default."""
     values = {f.name: (f, getattr(config, f.name)) for f in fields(config)}
     return {
         name: _plain(value)

@@ -5,14 +5,16 @@ The Chebyshev filter as the paper's authors coded it, with its first term twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators.polynomial import Basis
-from graphfilter.util.errors import ConfigError, check_count
+from graphfilter.util.errors import ConfigError
 
 __all__ = [
     "ChebyshevFilter",
@@ -30,13 +32,7 @@ class ChebyshevFilterConfig(FilterConfig):
     lambda_max: float = 2.0
     lambda_min: float = 0.0
     init: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_count("degree", self.degree, least=0)
-        if not self.lambda_max > self.lambda_min:
-            raise ConfigError(
-                f"lambda_max must exceed lambda_min; got {self.lambda_max} and {self.lambda_min}."
-            )
+    least: ClassVar[Mapping[str, int]] = {"degree": 0}
 
 
 class ChebyshevFilter(Filter, config=ChebyshevFilterConfig):
@@ -72,6 +68,10 @@ class ChebyshevFilter(Filter, config=ChebyshevFilterConfig):
         init: float = 0.5,
     ) -> None:
         super().__init__(ChebyshevFilterConfig(degree, lambda_max, lambda_min, init))
+        if not lambda_max > lambda_min:
+            raise ConfigError(
+                f"lambda_max must exceed lambda_min; got {lambda_max} and {lambda_min}."
+            )
         self.degree = degree
         self.lambda_max = lambda_max
         self.lambda_min = lambda_min
@@ -97,12 +97,8 @@ class RepeatedChebyshevFilterConfig(FilterConfig):
     n_terms: int = 16
     lambda_max: float = 2.0
     init: float = 0.5
-
-    def __post_init__(self) -> None:
-        if check_count("n_terms", self.n_terms) < 2:
-            raise ConfigError(f"n_terms must be at least 2; got {self.n_terms}.")
-        if not self.lambda_max > 0:
-            raise ConfigError(f"lambda_max must be positive; got {self.lambda_max}.")
+    least: ClassVar[Mapping[str, int]] = {"n_terms": 2}
+    ranges: ClassVar[Mapping[str, str]] = {"lambda_max": "(0, inf)"}
 
 
 class RepeatedChebyshevFilter(Filter, config=RepeatedChebyshevFilterConfig):

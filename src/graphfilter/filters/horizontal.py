@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.filters.base import Filter, FilterConfig
-from graphfilter.util.errors import ConfigError, check_count
+from graphfilter.util.errors import ConfigError
 
 __all__ = ["HorizontalFilter", "HorizontalFilterConfig"]
 
@@ -20,14 +21,7 @@ class HorizontalFilterConfig(FilterConfig):
 
     degree: int = 16
     init: float | tuple[float, ...] = 0.5
-
-    def __post_init__(self) -> None:
-        check_count("degree", self.degree, least=0)
-        if isinstance(self.init, tuple) and len(self.init) != self.degree + 1:
-            raise ConfigError(
-                f"init must be one number or degree + 1 = {self.degree + 1} of them; "
-                f"got {len(self.init)}."
-            )
+    least: ClassVar[Mapping[str, int]] = {"degree": 0}
 
 
 class HorizontalFilter(Filter, config=HorizontalFilterConfig):
@@ -51,8 +45,11 @@ class HorizontalFilter(Filter, config=HorizontalFilterConfig):
 
     def __init__(self, degree: int = 16, init: float | Sequence[float] | Tensor = 0.5) -> None:
         start = torch.as_tensor(init, dtype=torch.float32)
-        if start.ndim > 1:
-            raise ConfigError(f"init must be one number or a row; got shape {tuple(start.shape)}.")
+        if start.shape not in ((), (degree + 1,)):
+            raise ConfigError(
+                f"init must be one number or degree + 1 = {degree + 1} of them; "
+                f"got shape {tuple(start.shape)}."
+            )
         values = init.tolist() if isinstance(init, Tensor) else init
         values = float(values) if isinstance(values, int | float) else tuple(map(float, values))
         super().__init__(HorizontalFilterConfig(degree, values))

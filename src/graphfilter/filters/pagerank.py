@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
 from graphfilter.filters.base import FilterConfig, FixedFilter
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Basis
-from graphfilter.util.errors import ConfigError, check_count
+from graphfilter.util.errors import ConfigError
 
 __all__ = [
     "ExactPageRankFilter",
@@ -26,10 +28,8 @@ class PageRankFilterConfig(FilterConfig):
 
     K: int = 10
     alpha: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_count("K", self.K, least=0)
-        _check_teleport(self.alpha)
+    least: ClassVar[Mapping[str, int]] = {"K": 0}
+    ranges: ClassVar[Mapping[str, str]] = {"alpha": "(0, 1]"}
 
 
 class PageRankFilter(FixedFilter, config=PageRankFilterConfig):
@@ -65,11 +65,7 @@ class ExactPageRankFilterConfig(FilterConfig):
 
     alpha: float = 0.1
     tolerance: float = 1e-12
-
-    def __post_init__(self) -> None:
-        _check_teleport(self.alpha)
-        if not 0 < self.tolerance < 1:
-            raise ConfigError(f"tolerance must be in (0, 1); got {self.tolerance}.")
+    ranges: ClassVar[Mapping[str, str]] = {"alpha": "(0, 1]", "tolerance": "(0, 1)"}
 
 
 class ExactPageRankFilter(FixedFilter, config=ExactPageRankFilterConfig):
@@ -127,8 +123,3 @@ class ExactPageRankFilter(FixedFilter, config=ExactPageRankFilterConfig):
                 "directed graph, where its series does not converge. Take PageRankFilter, or add "
                 "the other direction."
             )
-
-
-def _check_teleport(alpha: float) -> None:
-    if not 0 < alpha <= 1:
-        raise ConfigError(f"the teleport probability alpha must be in (0, 1]; got {alpha}.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
 from graphfilter.filters.base import FilterConfig, FixedFilter
-from graphfilter.util.errors import check_count
 
 __all__ = ["PowerFilter", "PowerFilterConfig"]
 
@@ -17,9 +18,7 @@ class PowerFilterConfig(FilterConfig):
     """See :class:`PowerFilter`."""
 
     k: int = 2
-
-    def __post_init__(self) -> None:
-        check_count("k", self.k, least=0)
+    least: ClassVar[Mapping[str, int]] = {"k": 0}
 
 
 class PowerFilter(FixedFilter, config=PowerFilterConfig):

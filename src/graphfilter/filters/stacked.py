@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from graphfilter.filters.base import Filter, FilterConfig
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import Dropout
-from graphfilter.util.errors import ConfigError, check_count, check_number
+from graphfilter.util.errors import ConfigError
 
 __all__ = ["StackedFilter", "StackedFilterConfig"]
 
@@ -23,16 +23,7 @@ class StackedFilterConfig(FilterConfig):
 
     n_layers: int = 16
     init: float | Literal["uniform"] = 0.5
-
-    def __post_init__(self) -> None:
-        if check_count("n_layers", self.n_layers, least=0) < 1:
-            raise ConfigError(
-                f"a stacked filter must have at least one layer; got {self.n_layers}."
-            )
-        if isinstance(self.init, str) and self.init != "uniform":
-            raise ConfigError(f"init must be a number or 'uniform'; got {self.init!r}.")
-        if not isinstance(self.init, str):
-            check_number("init", self.init)
+    names: ClassVar[Mapping[str, Collection[str]]] = {"init": ("uniform",)}
 
     def build(self, seed: int = 0) -> StackedFilter:
         return StackedFilter(self.n_layers, self.init, seed)

@@ -9,8 +9,8 @@ The contract of every network: a typed config, logits of all vertices, and its o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -23,7 +23,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.filters import Config, Filter
 from graphfilter.models.layers import Draws, Generators, Input
 from graphfilter.operators import Operator
-from graphfilter.util.errors import check_count, check_number
 
 __all__ = ["GraphNetwork", "ModelConfig", "Network", "SideBySide", "SizedNetwork", "TrainingOutput"]
 
@@ -129,8 +128,6 @@ class ModelConfig(Config):
         validation vertices too.
     network : type
         The class of the network; set by that class.
-    may_be_zero : tuple of str
-        Fields that hold a count from 0; those of others are from 1.
     dropout : float
         Rate in [0, 1); where it applies, the network says.
 
@@ -151,19 +148,9 @@ class ModelConfig(Config):
     fitted: ClassVar[bool] = False
     refits: ClassVar[bool] = False
     network: ClassVar[type[Network[Any]]]
-    may_be_zero: ClassVar[tuple[str, ...]] = ()
+    ranges: ClassVar[Mapping[str, str]] = {"dropout": "[0, 1)"}
 
     dropout: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Check every number: counts are positive, unless a config says that one may be zero."""
-        for field in fields(self):
-            kind, value = str(field.type), getattr(self, field.name)
-            if kind == "int" or (kind == "int | None" and value is not None):
-                check_count(field.name, value, least=int(field.name not in self.may_be_zero))
-            elif kind == "float":
-                check_number(field.name, value)
-        check_number("dropout", self.dropout, 0, below=1)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         """Return why the network should not be trained on a graph with so many labels, if so.

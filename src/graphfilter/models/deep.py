@@ -136,7 +136,7 @@ class MixedConfig(ModelConfig):
         How many of the columns, the last ones, say whom a vertex is connected to.
     """
 
-    may_be_zero: ClassVar[tuple[str, ...]] = ("n_links",)
+    least: ClassVar[Mapping[str, int]] = {"n_links": 0}
 
     dropout: float = 0.2
     hidden_size: int = 64

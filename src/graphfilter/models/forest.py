@@ -25,7 +25,7 @@ from graphfilter.models.base import ConfigT, ModelConfig, SizedNetwork, Sizes, W
 from graphfilter.models.layers import Draws, Input, too_many_to_compare
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ModelFileError, check_count
+from graphfilter.util.errors import ModelFileError
 from graphfilter.util.machine import thread_limit
 
 __all__ = ["Fitted", "Forest", "ForestConfig"]
@@ -286,10 +286,6 @@ class ForestConfig(ModelConfig):
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
     n_trees: int = 200
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_trees", self.n_trees)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         if growing_bytes(n_train, graph.n_classes) > MOST_GROWING:

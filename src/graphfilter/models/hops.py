@@ -5,7 +5,7 @@ WeightedHops: hops of features, each with its own layer, joined by learned weigh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -60,7 +60,7 @@ class HopNetworkConfig(ModelConfig):
         Vertices of a training step, at most.
     """
 
-    may_be_zero: ClassVar[tuple[str, ...]] = ("n_hops",)
+    least: ClassVar[Mapping[str, int]] = {"n_hops": 0}
     n_hops: int = 4
     hidden_size: int | None = 64
     batch_size: int = 512

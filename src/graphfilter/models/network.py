@@ -12,9 +12,9 @@ the blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ from graphfilter.filters import (
     StackedFilterConfig,
     apply_filters,
 )
-from graphfilter.filters.base import added, polynomials_of
+from graphfilter.filters.base import ADDED, polynomials_of
 from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
 from graphfilter.models.layers import (
     Columns,
@@ -44,7 +44,7 @@ from graphfilter.models.layers import (
 )
 from graphfilter.operators import Operator
 from graphfilter.operators.polynomial import apply_polynomial
-from graphfilter.util.errors import ConfigError, check_name
+from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import memory_of_process
 
 __all__ = ["FilterNetwork", "FilterNetworkConfig"]
@@ -88,15 +88,12 @@ class FilterNetworkConfig(ModelConfig):
     activation: str = "relu"
     dropout_on: DropoutOn = "linear"
     filter_on: FilterOn = "hidden"
-    encoder_layers: int = added(1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_name("dropout placement", self.dropout_on, ("linear", "every_layer"))
-        check_name("filter placement", self.filter_on, ("hidden", "logits"))
-        check_name("activation", self.activation, ACTIVATIONS)
-        if self.hidden_size is None and self.filter_on == "hidden":
-            raise ConfigError("without a hidden layer the filter must be on the logits.")
+    encoder_layers: int = field(default=1, metadata=ADDED)
+    names: ClassVar[Mapping[str, Collection[str]]] = {
+        "dropout_on": get_args(DropoutOn),
+        "filter_on": get_args(FilterOn),
+        "activation": ACTIVATIONS,
+    }
 
     @property
     def can_be_divided(self) -> bool:
@@ -210,6 +207,8 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
                 encoder_layers=encoder_layers,
             )
         )
+        if hidden_size is None and filter_on == "hidden":
+            raise ConfigError("without a hidden layer the filter must be on the logits.")
         width = n_features if hidden_size is None else hidden_size
         self.encoder = None if hidden_size is None else Linear(n_features, width, generator)
         deeper = 0 if hidden_size is None else encoder_layers - 1

@@ -21,7 +21,7 @@ from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weigh
 from graphfilter.models.layers import Draws
 from graphfilter.models.relations import MOST_COLUMNS
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ConfigError, check_number
+from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import compiled_threads
 from graphfilter.util.words import count
 
@@ -77,16 +77,11 @@ class TreesConfig(ModelConfig):
     kind: ClassVar[str] = "Trees"
     fitted: ClassVar[bool] = True
     dropout: float = 0.0
-    may_be_zero: ClassVar[tuple[str, ...]] = ("stop_after",)
+    least: ClassVar[Mapping[str, int]] = {"stop_after": 0}
     n_rounds: int = 100
     step: float = 0.1
     l2: float = 1.0
     stop_after: int = added(0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("step", "l2"):
-            check_number(name, getattr(self, name))
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         work = graph.n_features * n_train * graph.n_classes

@@ -10,13 +10,13 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphfilter.filters.base import added
+from graphfilter.filters.base import ADDED
 from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.operators.kernels.native_kernel import NativeKernel
@@ -73,7 +73,7 @@ class TrainConfig:
     learning_rate: float = 0.0025
     filter_weight_decay: float = 5e-4
     weight_decay: float = 5e-4
-    patience_share: float = added(0.0)
+    patience_share: float = field(default=0.0, metadata=ADDED)
 
     def __post_init__(self) -> None:
         check_name("monitor", self.monitor, MONITORS)

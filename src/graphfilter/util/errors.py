@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from math import inf, nan
+from math import nan
 from numbers import Integral, Real
 from os import PathLike
 
@@ -94,10 +94,12 @@ def check_count(name: str, value: object, least: int = 1, most: int = 10**6) -> 
     return int(value)
 
 
-def check_number(
-    name: str, value: object, least: float = -_LARGEST, *, below: float = inf
-) -> float:
-    """Return ``value`` if it is a number that float32 holds, in this range; otherwise raise."""
+def check_number(name: str, value: object, within: str = "(-inf, inf)") -> float:
+    """Return ``value`` if it is a number that float32 holds, in this interval; otherwise raise.
+
+    >>> check_number("alpha", 1, "(0, 1]")
+    1.0
+    """
     number = nan
     if not isinstance(value, bool) and isinstance(value, Real):
         with suppress(OverflowError):
@@ -105,8 +107,10 @@ def check_number(
     if not abs(number) <= _LARGEST:
         got = repr(value)[:40]
         raise ConfigError(f"{name} must be a finite number, at most {_LARGEST:g}; got {got}.")
-    if not least <= number < below:
-        raise ConfigError(f"{name} must be in [{least:g}, {below:g}); got {value}.")
+    low, high = map(float, within[1:-1].split(","))
+    at_an_end = (within[0] == "[" and number == low) or (within[-1] == "]" and number == high)
+    if not (low < number < high or at_an_end):
+        raise ConfigError(f"{name} must be in {within}; got {value}.")
     return number
 
 

@@ -37,7 +37,7 @@ class GPRGNNConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("logit_dropout", self.logit_dropout, 0, below=1)
+        check_number("logit_dropout", self.logit_dropout, "[0, 1)")
 
 
 class GPRGNN(FilterNetwork, config=GPRGNNConfig):
