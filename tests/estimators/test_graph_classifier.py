@@ -47,7 +47,7 @@ def test_notes_of_members_are_those_of_all_that_were_trained(fitted: GraphClassi
     assert sum(note.share for note in fitted.member_notes_) == pytest.approx(1)
     assert list(fitted.absent_.values()) == [
         "edges have neither directions nor types",
-        "it needs at least 500 vertices for its batch norms",
+        "it needs at least 500 vertices",
     ]
 
 

@@ -27,20 +27,19 @@ from graphfilter.models import (
     FilterNetwork,
     FilterNetworkConfig,
     GraphNetwork,
+    KernelConfig,
     Linear,
     ModelConfig,
     drop,
     layers as column_dropout,
     network as columns,
 )
-from graphfilter.models.base import Sizes
+from graphfilter.models.base import MOST_COMPARED, Sizes
 from graphfilter.models.layers import (
-    MOST_COMPARED,
     Input,
     draw_kept,
     long_sums,
     matmul_side_by_side,
-    too_many_to_compare,
 )
 from graphfilter.models.network import DropoutOn, FilterOn
 from graphfilter.operators import (
@@ -406,14 +405,14 @@ def test_weights_of_edges_do_not_count_as_neighbours() -> None:
     ring = np.stack([np.arange(100), (np.arange(100) + 1) % 100], axis=1)
     plain = Graph.from_edges(ring)
     amounts = Graph.from_edges(ring, weights=np.full(100, 1e6))
-    assert too_many_to_compare(plain, 50) is None
-    assert too_many_to_compare(amounts, 50) is None
-    assert "too many to compare" in str(too_many_to_compare(plain, MOST_COMPARED + 1))
+    assert KernelConfig().skip_reason(plain, 50) is None
+    assert KernelConfig().skip_reason(amounts, 50) is None
+    assert "too many to compare" in str(KernelConfig().skip_reason(plain, MOST_COMPARED + 1))
 
 
 def test_a_hub_shares_too_many_neighbours() -> None:
     hub = np.stack([np.zeros(40_000, int), np.arange(1, 40_001)], axis=1)
-    assert "common neighbour" in str(too_many_to_compare(Graph.from_edges(hub), 50))
+    assert "common neighbour" in str(KernelConfig().skip_reason(Graph.from_edges(hub), 50))
 
 
 LITTLE = make_csbm(n_vertices=40, mean_degree=4, n_features=5)

@@ -33,8 +33,7 @@ from graphfilter.models import (
     WeightedHopsConfig,
     hops as hop_network,
 )
-from graphfilter.models.deep import ALL_HIDDEN, HIDDEN, MOMENTUM, MOST_VERTICES, _NormedLayer
-from graphfilter.models.hops import MOST_VERTICES as MOST_HOPPED
+from graphfilter.models.deep import ALL_HIDDEN, HIDDEN, MOMENTUM, _NormedLayer
 from graphfilter.operators import (
     Operator,
     SparseFeatures,
@@ -259,9 +258,9 @@ def test_predictions_do_not_change_the_running_averages() -> None:
 @pytest.mark.parametrize(
     ("config", "most", "reason"),
     [
-        (MixedConfig(), MOST_VERTICES, "it helps on small graphs, of up to 1,000 vertices"),
-        (WeightedHopsConfig(), MOST_HOPPED, "it helps on small graphs, of up to 1,000 vertices"),
-        (NormedConfig(), 600, "601 vertices are too many for a network with batch norms"),
+        (MixedConfig(), 1000, "it helps on small graphs, of up to 1,000 vertices"),
+        (WeightedHopsConfig(), 1000, "it helps on small graphs, of up to 1,000 vertices"),
+        (NormedConfig(), 600, "601 vertices are too many for a deep network"),
     ],
     ids=lambda given: type(given).__name__,
 )
@@ -273,15 +272,13 @@ def test_network_is_left_out_where_vertices_are_many(
     )
     assert config.skip_reason(enough, 100) is None
     if isinstance(config, NormedConfig):
-        monkeypatch.setattr("graphfilter.models.deep.MOST_HELD", 10)
+        monkeypatch.setattr("graphfilter.models.base.MOST_HELD", 10)
     assert config.skip_reason(many, 100) == reason
 
 
 def test_normed_network_is_left_out_where_vertices_are_few() -> None:
     few = make_csbm(499, mean_degree=4, n_features=2, frequency=1.0, seed=0)
-    assert NormedConfig().skip_reason(few, 20) == (
-        "it needs at least 500 vertices for its batch norms"
-    )
+    assert NormedConfig().skip_reason(few, 20) == "it needs at least 500 vertices"
 
 
 OPERATOR = augmented_adjacency(GRAPH)

@@ -552,7 +552,7 @@ def test_filter_stands_aside_for_channels_where_edges_have_directions() -> None:
 
 def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = next(m for m in COMMITTEE.members if isinstance(m.model, ResidualConfig))
-    monkeypatch.setattr("graphfilter.models.deep.MOST_KEPT", 10)
+    monkeypatch.setattr("graphfilter.models.base.MOST_HELD", 10)
     assert "too many" in str(COMMITTEE.absence(deep, GRAPH, 40))
     alike = next(m for m in COMMITTEE.members if isinstance(m.model, KernelConfig))
     assert "60,000 labels" in str(COMMITTEE.absence(alike, GRAPH, 60_000))
@@ -560,7 +560,7 @@ def test_members_are_absent_where_they_would_cost_too_much(monkeypatch: pytest.M
     assert COMMITTEE.absence(places, GRAPH, 40) is None
     many = replace(GRAPH, classes=np.arange(10**7))
     assert "10,000,000 classes" in str(COMMITTEE.absence(places, many, 40))
-    monkeypatch.setattr("graphfilter.models.layers.MOST_SHARED", 10)
+    monkeypatch.setattr("graphfilter.models.base.MOST_SHARED", 10)
     assert "common neighbour" in str(COMMITTEE.absence(alike, GRAPH, 40))
     trees, told_trees, linear = COMMITTEE.members[-3:]
     assert COMMITTEE.absence(told_trees, GRAPH, 40) is None

@@ -8,6 +8,7 @@ The contract of every network: a typed config, logits of all vertices, and its o
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,10 @@ KEPT, KEPT_PER_LAYER, GRADIENTS, PER_FEATURE, PER_LOGIT = 3.0, 3.25, 2.5, 2.75, 
 SPARSE_VALUE = 66
 # Bytes of a row and column that trees are grown on.
 GROWN = 16
+# The most bytes of the layers of a network of a committee, of so many a vertex and hidden column.
+MOST_HELD, HELD_FOR_GRADIENTS = 4 * 2**30, 24
+# The most training vertices to compare with all vertices, and the most common neighbours.
+MOST_COMPARED, MOST_SHARED = 50_000, 10**9
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,10 @@ class ModelConfig(Config):
     held : int
         Bytes of each vertex and column that are held in each layer in training, as measured; 0
         where :func:`layered` says what training takes.
+    fewest_vertices, most_vertices : int
+        Of graphs on which a committee trains it.
+    compares : bool
+        Whether it compares training vertices with all others by whom they link to.
     keeps_graph : bool
         Whether the network is built on one graph, and serves no other.
     recognises : bool
@@ -143,6 +152,9 @@ class ModelConfig(Config):
     """
 
     held: ClassVar[int] = 0
+    fewest_vertices: ClassVar[int] = 0
+    most_vertices: ClassVar[float] = math.inf
+    compares: ClassVar[bool] = False
     keeps_graph: ClassVar[bool] = False
     recognises: ClassVar[bool] = False
     fitted: ClassVar[bool] = False
@@ -157,6 +169,19 @@ class ModelConfig(Config):
 
         A committee leaves such members out: they cannot help there, or would cost too much.
         """
+        n, (width, layers) = graph.n_vertices, self._layers()
+        if n < self.fewest_vertices:
+            return f"it needs at least {self.fewest_vertices} vertices"
+        if n > self.most_vertices:
+            return f"it helps on small graphs, of up to {self.most_vertices:,} vertices"
+        if self.held and HELD_FOR_GRADIENTS * n * width * layers > MOST_HELD:
+            return f"{n:,} vertices are too many for a deep network"
+        if self.compares and n_train > MOST_COMPARED:
+            return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
+        # Neighbours, not graph.degrees, which are sums of weights: amounts may be large.
+        neighbours = np.diff(graph.indptr).astype(np.float64)
+        if self.compares and neighbours @ neighbours > MOST_SHARED:
+            return "there are too many pairs of vertices with a common neighbour"
         return None
 
     @property
@@ -174,11 +199,14 @@ class ModelConfig(Config):
 
         By the names of settings, unless a config knows better.
         """
-        width = int(getattr(self, "hidden_size", None) or 64)
-        layers = max(1, int(getattr(self, "n_layers", None) or 2))
+        width, layers = self._layers()
         if self.held:
             return Working(self.held * sizes.n_vertices * width * layers, columns=width)
         return layered(sizes, width, layers, at_once=width, filtered=False)
+
+    def _layers(self) -> tuple[int, int]:
+        width, layers = getattr(self, "hidden_size", None), getattr(self, "n_layers", None)
+        return int(width or 64), max(1, int(layers or 2))
 
     def build(self, graph: Graph, generator: torch.Generator) -> Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``generator``."""

@@ -23,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, SideBySide, SizedNetwork
 from graphfilter.models.layers import (
     Draws,
@@ -119,10 +118,6 @@ class DeepNetwork(SizedNetwork[DeepT], SideBySide[DeepT]):
         """
 
 
-# Above so many vertices it takes time and adds little (Chameleon, Squirrel).
-MOST_VERTICES = 1000
-
-
 @dataclass(frozen=True)
 class MixedConfig(ModelConfig):
     """Of :class:`MixedNetwork`.
@@ -137,15 +132,12 @@ class MixedConfig(ModelConfig):
     """
 
     least: ClassVar[Mapping[str, int]] = {"n_links": 0}
+    # Above, it takes time and adds little (Chameleon, Squirrel).
+    most_vertices: ClassVar[float] = 1000
 
     dropout: float = 0.2
     hidden_size: int = 64
     n_links: int = 0
-
-    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        if graph.n_vertices > MOST_VERTICES:
-            return f"it helps on small graphs, of up to {MOST_VERTICES:,} vertices"
-        return None
 
 
 class _Layer(nn.Module):
@@ -250,10 +242,6 @@ def _weights(layers: Sequence[Any], name: str) -> list[Weights]:
 EPSILON = 1e-5
 # How much of each epoch's mean and variance goes into those that predictions are made with.
 MOMENTUM = 0.1
-# Of fewer vertices a column's mean and deviation say too little (Texas, Cornell).
-LEAST_VERTICES = 500
-# The most bytes that are held: beyond, an epoch takes too long for what the network adds.
-MOST_HELD = 4 * 2**30
 
 
 @dataclass(frozen=True)
@@ -261,15 +249,10 @@ class NormedConfig(DeepConfig):
     """See :class:`NormedNetwork`."""
 
     held: ClassVar[int] = 24
+    # Of fewer vertices a column's mean and deviation say too little (Texas, Cornell).
+    fewest_vertices: ClassVar[int] = 500
 
     dropout: float = 0.3
-
-    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        if graph.n_vertices < LEAST_VERTICES:
-            return f"it needs at least {LEAST_VERTICES} vertices for its batch norms"
-        if self.held * graph.n_vertices * self.hidden_size * self.n_layers > MOST_HELD:
-            return f"{graph.n_vertices:,} vertices are too many for a network with batch norms"
-        return None
 
 
 class NormedNetwork(DeepNetwork[NormedConfig], config=NormedConfig):
@@ -375,21 +358,11 @@ class _NormedLayer(torch.autograd.Function):
         return of_x, of_gains, of_shifts, None
 
 
-# The most bytes that are kept for the gradient.
-MOST_KEPT = 4 * 2**30
-
-
 @dataclass(frozen=True)
 class ResidualConfig(DeepConfig):
     """See :class:`ResidualNetwork`."""
 
     held: ClassVar[int] = 41
-
-    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        kept = 24 * graph.n_vertices * self.hidden_size * self.n_layers
-        if kept > MOST_KEPT:
-            return f"{graph.n_vertices:,} vertices are too many for a deep network"
-        return None
 
 
 class ResidualNetwork(DeepNetwork[ResidualConfig], config=ResidualConfig):

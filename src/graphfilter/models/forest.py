@@ -22,7 +22,7 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, ModelConfig, SizedNetwork, Sizes, Working
-from graphfilter.models.layers import Draws, Input, too_many_to_compare
+from graphfilter.models.layers import Draws, Input
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError
@@ -284,14 +284,15 @@ class ForestConfig(ModelConfig):
 
     kind: ClassVar[str] = "Forest"
     fitted: ClassVar[bool] = True
+    compares: ClassVar[bool] = True
     dropout: float = 0.0
     n_trees: int = 200
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        if growing_bytes(n_train, graph.n_classes) > MOST_GROWING:
-            many = f"{graph.n_classes:,} classes are too many for trees that vote"
-            return too_many_to_compare(graph, n_train) or many
-        return too_many_to_compare(graph, n_train)
+        reason = super().skip_reason(graph, n_train)
+        if reason is None and growing_bytes(n_train, graph.n_classes) > MOST_GROWING:
+            return f"{graph.n_classes:,} classes are too many for trees that vote"
+        return reason
 
     def memory(self, sizes: Sizes, available: int) -> Working:
         n_train = sizes.n_train

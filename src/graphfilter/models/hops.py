@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from graphfilter.data.graph import Graph
 from graphfilter.data.store import KEPT_FROM_BYTES
 from graphfilter.models.base import (
     SPARSE_VALUE,
@@ -153,10 +152,6 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
         )
 
 
-# Above so many vertices it takes time and adds next to nothing (Cora, squirrel_filtered).
-MOST_VERTICES = 1000
-
-
 @dataclass(frozen=True)
 class WeightedHopsConfig(ModelConfig):
     """Of :class:`WeightedHops`.
@@ -168,13 +163,11 @@ class WeightedHopsConfig(ModelConfig):
     n_hops, hidden_size : int
     """
 
+    # Above, it takes time and adds next to nothing (Cora, squirrel_filtered).
+    most_vertices: ClassVar[float] = 1000
+
     n_hops: int = 3
     hidden_size: int = 64
-
-    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        if graph.n_vertices > MOST_VERTICES:
-            return f"it helps on small graphs, of up to {MOST_VERTICES:,} vertices"
-        return None
 
 
 class WeightedHops(

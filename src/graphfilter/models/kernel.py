@@ -18,10 +18,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from torch import Tensor
 
-from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
-from graphfilter.models.layers import Draws, Input, too_many_to_compare
+from graphfilter.models.layers import Draws, Input
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError
@@ -153,14 +152,12 @@ class KernelConfig(ModelConfig):
     """See :class:`KernelMachine`; fitted, not trained by gradients."""
 
     fitted: ClassVar[bool] = True
+    compares: ClassVar[bool] = True
     dropout: float = 0.0
     gamma: float = 0.5
     most_landmarks: int = 2500
 
-    def skip_reason(self, graph: Graph, n_train: int) -> str | None:
-        return too_many_to_compare(graph, n_train)
-
-    def memory(self, sizes: Sizes, available: int, n_processes: int = 1) -> Working:
+    def memory(self, sizes: Sizes, available: int) -> Working:
         return Working(LANDMARK * sizes.n_train * min(sizes.n_train, self.most_landmarks))
 
 

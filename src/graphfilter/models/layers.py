@@ -1,7 +1,5 @@
 """Which of the hidden columns a part has.
 
-When vertices are too many to compare with each other.
-
 The pieces of a network: linear layers on dense or sparse columns, and dropout.
 
 Dropout of some hidden columns: what is drawn for all of them, in blocks of rows.
@@ -14,11 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphfilter.data.graph import Graph
 from graphfilter.operators import SparseFeatures
 from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.util.machine import blocks
@@ -36,20 +32,6 @@ class Columns(NamedTuple):
     @property
     def width(self) -> int:
         return self.last - self.first
-
-
-# The most training vertices to compare with all vertices, and the most common neighbours.
-MOST_COMPARED, MOST_SHARED = 50_000, 10**9
-
-
-def too_many_to_compare(graph: Graph, n_train: int) -> str | None:
-    """Return why training vertices are not compared with all others by whom they link to."""
-    if n_train > MOST_COMPARED:
-        return f"{n_train:,} labels are too many to compare (at most {MOST_COMPARED:,})"
-    # Neighbours, not graph.degrees, which are sums of weights: amounts may be large.
-    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > MOST_SHARED:
-        return "there are too many pairs of vertices with a common neighbour"
-    return None
 
 
 # What draws at random, and what a network reads; None where nothing is drawn.

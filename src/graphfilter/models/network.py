@@ -128,18 +128,10 @@ class FilterNetworkConfig(ModelConfig):
 
     def build(self, graph: Graph, generator: torch.Generator) -> FilterNetwork:
         """Make the network; the generator's seed draws what is random at the filter's start."""
-        return FilterNetwork(
-            graph.n_features,
-            graph.n_classes,
-            self.filter.build(generator.initial_seed()),
-            hidden_size=self.hidden_size,
-            activation=self.activation,
-            dropout=self.dropout,
-            dropout_on=self.dropout_on,
-            filter_on=self.filter_on,
-            encoder_layers=self.encoder_layers,
-            generator=generator,
-        )
+        sizes, filter = (graph.n_features, graph.n_classes), self.filter
+        options: dict[str, Any] = vars(self) | {"generator": generator}
+        del options["filter"]
+        return FilterNetwork(*sizes, filter.build(generator.initial_seed()), **options)
 
 
 class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig):

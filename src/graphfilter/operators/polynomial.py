@@ -66,12 +66,12 @@ class Basis:
 
     def evaluate(self, weights: Tensor, lam: Tensor) -> Tensor:
         r"""Return :math:`\sum_k w_k B_k(\lambda)` at every :math:`\lambda`."""
-        t = self.scale * lam + self.shift
-        previous, current = torch.zeros_like(t), torch.ones_like(t)
+        previous, current = torch.zeros_like(lam), torch.ones_like(lam)
         total = weights[0] * current
-        for k, weight in enumerate(weights[1:]):
-            step, back = self.factors(k)
-            previous, current = current, step * t * current - back * previous
+        for weight, (scale, skip, keep) in zip(
+            weights[1:], self.steps(len(weights) - 1), strict=True
+        ):
+            previous, current = current, (scale * lam + skip) * current + keep * previous
             total = total + weight * current
         return total
 
@@ -80,23 +80,19 @@ class Basis:
         degree = len(weights) - 1
         rows = np.zeros((degree + 1, degree + 1))
         rows[0, 0] = 1.0
-        for k in range(degree):
-            step, back = self.factors(k)
-            rows[k + 1] = step * self.shift * rows[k]
-            rows[k + 1, 1:] += step * self.scale * rows[k, :-1]
+        for k, (scale, skip, keep) in enumerate(self.steps(degree)):
+            rows[k + 1] = skip * rows[k]
+            rows[k + 1, 1:] += scale * rows[k, :-1]
             if k > 0:
-                rows[k + 1] -= back * rows[k - 1]
+                rows[k + 1] += keep * rows[k - 1]
         return weights.double() @ torch.from_numpy(rows).to(weights.device)
 
     @cache  # noqa: B019 - bases are few and small
     def steps(self, degree: int) -> tuple[Step, ...]:
         r"""Return how each :math:`B_{k+1}(P)` is made of those before it, to a degree."""
-        factors = map(self.factors, range(degree))
-        return tuple(Step(step * self.scale, step * self.shift, -back) for step, back in factors)
-
-    def factors(self, k: int) -> tuple[float, float]:
-        """Return step and back of :math:`B_{k+1}`; the first product has neither."""
-        return (self.step, self.back) if k > 0 else (1.0, 0.0)
+        first = Step(self.scale, self.shift, 0.0)
+        later = Step(self.step * self.scale, self.step * self.shift, -self.back)
+        return (first, *(later,) * (degree - 1))[:degree]
 
 
 def apply_polynomial(operator: Operator, basis: Basis, weights: Tensor, x: Tensor) -> Tensor:
@@ -131,11 +127,10 @@ def apply_with_dropout(
     weights = weights.to(x.dtype)
     previous, current = torch.zeros_like(x), x
     total = weights[0] * x
-    for k, weight in enumerate(weights[1:]):
-        step, back = basis.factors(k)
+    for weight, (scale, skip, keep) in zip(weights[1:], basis.steps(len(weights) - 1), strict=True):
         dropped = dropout(current)
-        t = basis.scale * (operator @ dropped) + basis.shift * dropped
-        previous, current = current, step * t - back * previous
+        t = scale * (operator @ dropped) + skip * dropped
+        previous, current = current, t + keep * previous
         total = total + weight * current
     return total
 

@@ -70,7 +70,7 @@ class Progress:
     @classmethod
     def of(cls, epoch: int, max_epochs: int, runs: Sequence[Run]) -> Self:
         """Return what to show after an epoch of these runs."""
-        shown = [run for run in runs if run.training] or list(runs)
+        shown = [run for run in runs if not run.stopped] or list(runs)
         score, monitor = runs[0].task.score_name, runs[0].monitor
 
         def mean(name: str) -> float:
@@ -82,7 +82,7 @@ class Progress:
             loss=mean("loss"),
             train_score=mean(f"train_{score}"),
             val_score=mean(f"val_{score}"),
-            n_training=sum(run.training for run in runs),
+            n_training=sum(not run.stopped for run in runs),
             runs=runs,
             score_name=score,
             monitored=(monitor, mean(f"val_{monitor}")) if monitor in runs[0].task.scores else None,

@@ -417,6 +417,7 @@ class Epoch:
     def _epoch(self) -> Tensor:
         """Return the curves of this epoch, and the filter's scalars after it: (·, R)."""
         self._set_training(True)
+        self._optimizer.zero_grad(set_to_none=True)
         first = self._models[0]
         if isinstance(first, SideBySide):
             parts = self._models, self._operator, self._x, self._generators
@@ -425,7 +426,6 @@ class Epoch:
             output = first.training_output(self._operator, self._x, self._generators[0])
             losses = self._train.mean_loss(output.logits[:, None], output.vertex_weight)
             losses = losses if output.penalty is None else losses + output.penalty
-        self._optimizer.zero_grad(set_to_none=True)
         # Of their sum: given a gradient, torch would import its compiler.
         losses.sum().backward()
         self._optimizer.step()
@@ -489,11 +489,6 @@ def _stream(device: torch.device) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
 
 
-def _unwrapped(name: str) -> Any:
-    """Return a method of torch's Adam as it was written."""
-    return inspect.unwrap(getattr(torch.optim.Adam, name))
-
-
 class Adam(torch.optim.Adam):
     """torch's fused Adam without what surrounds its steps, for weights of one kind on one device.
 
@@ -502,9 +497,9 @@ class Adam(torch.optim.Adam):
     profiler, or its weights sorted by device: of a small graph's epoch, a tenth.
     """
 
-    add_param_group = _unwrapped("add_param_group")
-    load_state_dict = _unwrapped("load_state_dict")
-    state_dict = _unwrapped("state_dict")
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    load_state_dict = inspect.unwrap(torch.optim.Adam.load_state_dict)
+    state_dict = inspect.unwrap(torch.optim.Adam.state_dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for group in self.param_groups:

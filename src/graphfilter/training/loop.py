@@ -231,7 +231,7 @@ class Training:
     @property
     def ended(self) -> bool:
         """Whether no run trains any more."""
-        return not any(run.training for run in self.runs) or self.epoch >= self.config.max_epochs
+        return all(run.stopped for run in self.runs) or self.epoch >= self.config.max_epochs
 
     def advance(self, until: int) -> None:
         """Train to the end of an epoch, or of all runs; the state is then kept."""
@@ -242,7 +242,7 @@ class Training:
         epochs: list[Epoch | BatchEpoch] = []
         while self.epoch < until and not self.ended:
             self.epoch += 1
-            training = [r for r, run in enumerate(self.runs) if run.training]
+            training = [r for r, run in enumerate(self.runs) if not run.stopped]
             if training != alive:
                 alive = training
                 parts = cohorts_of(alive, self.models, self.operator)
@@ -307,8 +307,8 @@ def make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch
 
     It works entry by entry, so that runs do not mix.
     """
-    filters = [p for m in models for p in m.filter_parameters()]
     undecayed = [p for m in models for p in m.undecayed_parameters()]
+    filters = [p for m in models for p in m.filter_parameters()]
     apart = {*filters, *undecayed}
     every = [p for m in models for p in m.parameters()]
     kinds = [

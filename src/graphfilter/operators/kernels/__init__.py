@@ -38,12 +38,12 @@ def make_kernel(matrix: FactoredMatrix | GramMatrix, dtype: torch.dtype) -> Prod
     if isinstance(matrix, GramMatrix):
         factors = (make_kernel(part, dtype) for part in (matrix.factor, matrix.transposed))
         return GramKernel(matrix, dtype, *factors)
-    if dtype in (torch.float32, torch.bfloat16) and triton_works(matrix.device):
+    fast, on = dtype in (torch.float32, torch.bfloat16), matrix.device.type
+    if fast and on == "cuda" and triton_works(matrix.device):
         from graphfilter.operators.kernels.triton_kernel import TritonKernel
 
         return TritonKernel(matrix, dtype)
-    compiled = matrix.device.type == "cpu" and native_library() is not None
-    if compiled and dtype in (torch.float32, torch.bfloat16):
+    if fast and on == "cpu" and native_library() is not None:
         return NativeKernel(matrix, dtype)
     return TorchKernel(matrix, dtype)
 
