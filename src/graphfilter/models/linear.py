@@ -20,7 +20,7 @@ from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
 from graphfilter.models.layers import Draws, Input
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ModelFileError, check_number
+from graphfilter.util.errors import ModelFileError
 
 __all__ = ["LinearConfig", "LinearModel"]
 
@@ -49,12 +49,9 @@ class LinearConfig(ModelConfig):
     kind: ClassVar[str] = "LinearModel"
     fitted: ClassVar[bool] = True
     refits: ClassVar[bool] = True
+    ranges: ClassVar[Mapping[str, str]] = {"dropout": "[0, 1)", "c": "[1e-9, inf)"}
     dropout: float = 0.0
     c: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("c", self.c, 1e-9)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         x: Any = graph.features
