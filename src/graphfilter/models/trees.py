@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
-from graphfilter.filters.base import added
+from graphfilter.filters.base import ADDED
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weight, dense, within
 from graphfilter.models.layers import Draws
@@ -81,7 +81,7 @@ class TreesConfig(ModelConfig):
     n_rounds: int = 100
     step: float = 0.1
     l2: float = 1.0
-    stop_after: int = added(0)
+    stop_after: int = field(default=0, metadata=ADDED)
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         work = graph.n_features * n_train * graph.n_classes
