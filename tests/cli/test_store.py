@@ -128,7 +128,7 @@ def test_two_stores_train_on_earlier_edges_and_predict_with_all(graphfilter, tmp
     for words in (("--edge-time", "first_seen"), ("--as-of", "2024-01-01")):
         refused = graphfilter("fit", "--graph", tmp_path / "now", *words, "--out", tmp_path / "no")
         assert refused.code == 2
-        assert "has no times of edges. Train on a table or store" in refused.err
+        assert "is for tables (--edges and --vertices); leave it out" in refused.err
 
 
 def rows_of(path: Path) -> dict[str, dict[str, str]]:

@@ -179,12 +179,3 @@ def test_graphs_do_not_pile_up_and_a_dataset_is_loaded_once(client, monkeypatch)
         assert client.read(VERTICES, EDGES).status == 200
     reply = client("POST", "api/runs", {"graph": old})
     assert "load or upload it again" in reply.json["error"]
-
-
-def test_studio_keeps_only_so_many_runs(client, monkeypatch) -> None:
-    monkeypatch.setattr("graphfilter.web.fits.MOST_FITS", 1)
-    graph = client.dataset()
-    client.train(graph, max_epochs=1, n_layers=1, baselines=False)
-    reply = client("POST", "api/runs", {"graph": graph})
-    assert reply.status == 422
-    assert "at most 1 fits" in reply.json["error"]

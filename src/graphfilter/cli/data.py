@@ -64,21 +64,11 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
         graph = load_dataset(name, progress=progress)
     tell(graph.notes, quiet=quiet)
     place = locate(entry.name)
-    facts = {
-        "name": entry.name,
-        "what": entry.summary,
-        "size": f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
-        f"{graph.n_features:,} features, {graph.n_classes} classes",
-        "splits": entry.splits,
-        "source": entry.source,
-        "version": entry.version,
-        "licence": entry.licence,
-        "known problems": entry.problems,
-        "where": str(place) if place else "included: generated when needed",
-    }
-    for fact, text in facts.items():
-        if text:
-            say(f"{fact:>15}: {text}")
+    sizes = f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {graph.n_features:,} features"
+    say(f"{entry.name}: {entry.summary}; {sizes}, {graph.n_classes} classes.")
+    say(f"Source: {entry.source}, version {entry.version}, licence {entry.licence}.")
+    say(f"Fixed splits: {entry.splits}. {entry.problems}".strip())
+    say(f"Where: {place}" if place else "It is included: generated when needed.")
 
 
 @app.command("export", cls=Command)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.screen import err, printable
 
@@ -21,27 +21,14 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 
 
-class Move(Protocol):
-    """Called with how far something is.
-
-    ``row`` names a line of its own, ``ended`` says that its work is done and its clock stops.
-    """
-
-    def __call__(
-        self,
-        what: str,
-        done: int,
-        total: int,
-        note: str = "",
-        *,
-        row: str = "",
-        ended: bool = False,
-    ) -> None: ...
+# Called with what is done, how far it is, how far it will go, and a note; ``row`` names a line of
+# its own, and ``ended`` says that its work is done and its clock stops.
+Move = Callable[..., None]
 
 
 @contextmanager
 def progress(count: str, *, show: bool = True) -> Generator[Move]:
-    """Yield a :class:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
+    """Yield a :data:`Move`; ``count`` is what it counts, such as '{done}/{total} runs'.
 
     Nothing is shown before the first call: what goes wrong before it leaves no bar behind.
     """

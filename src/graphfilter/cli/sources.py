@@ -342,12 +342,6 @@ class GraphOptions:
         fine = {f"--{sources[0]}", "--directed"}
         words = [word for word in self.words(FitOptions) if word.startswith("--")]
         for word in words:
-            if word in ("--edge-time", "--as-of"):
-                raise ConfigError(
-                    f"{word} is for tables (--edges and --vertices): --{sources[0]} has no "
-                    "times of edges. Train on a table or store of the earlier edges, and predict "
-                    "one of all."
-                )
             if word not in fine:
                 raise ConfigError(
                     f"{word} is for tables (--edges and --vertices); leave it out with "

@@ -29,8 +29,6 @@ from graphfilter.web.tables import Entry
 
 MOST_POINTS = 150
 SECONDS_BETWEEN_CURVES = 0.1
-# Each keeps its curves in memory and its folder on disk.
-MOST_FITS = 200
 SECONDS_TO_END = 5.0
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
@@ -216,12 +214,7 @@ class Queue:
         self._last: Future[None] | None = None
 
     def add(self, entry: Entry, setting: Setting) -> StudioFit:
-        """Queue a fit; a studio keeps a limited number of them."""
-        if len(self._fits) >= MOST_FITS:
-            raise ConfigError(
-                f"a studio keeps at most {MOST_FITS} fits. Download those you want, end it with "
-                "Ctrl-C and start it again."
-            )
+        """Queue a fit."""
         key = str(len(self._fits) + 1)
         fit = StudioFit(key, entry, setting, self._folder / f"run-{key}")
         self._fits[key] = fit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,14 +77,6 @@ class GraphRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(words)
 
 
-@dataclass(frozen=True)
-class Upload:
-    """A file that was sent, under the name it had."""
-
-    path: Path
-    name: str
-
-
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A graph that can be fitted, and what there is to say of it."""
@@ -119,7 +112,7 @@ class Tables:
 
     def __init__(self, folder: Path, limit: int, source: Source | None = None) -> None:
         self._folder, self._limit = folder, limit
-        self._uploads: dict[str, Upload] = {}
+        self._uploads: dict[str, Path] = {}
         self._entries: dict[str, Entry] = {}
         self.start = None if source is None else _make_entry(source)
 
@@ -137,30 +130,31 @@ class Tables:
         Returned are its key, and whether its columns are named like those of edges.
         """
         # Only the last part of the name, without what could break a command or a folder.
-        shown = re.sub(r"[^\w.\- ]", "_", re.split(r"[/\\]", name)[-1])
-        ending = next((e for e in ENDINGS if name.lower().endswith(e)), None)
-        if ending is None:
+        shown = re.sub(r"[^\w.\- ]", "_", re.split(r"[/\\]", name)[-1])[-100:]
+        if not shown.lower().endswith(ENDINGS):
             raise DataFileError(shown, f"must be a table: {', '.join(ENDINGS)}. Export it as CSV.")
         key = secrets.token_hex(8)
-        upload = Upload(self._folder / f"upload-{key}{ending}", shown)
+        path = self._folder / f"upload-{key}" / shown
+        path.parent.mkdir()
         try:
-            with upload.path.open("wb") as file:
+            with path.open("wb") as file:
                 fits = await receive(chunks, self._limit, SECONDS_BETWEEN, file.write, each=True)
             if not fits:
                 problem = f"{shown}: must be at most {self._limit >> 20} MB."
                 remedy = "Fit it with graphfilter fit, or raise graphfilter studio --upload-limit."
                 raise RequestError(413, f"{problem} {remedy}", remedy)
-            names = {key_of(name) for name in await run_in_threadpool(self._names, upload)}
-        except TimeoutError:
-            upload.path.unlink(missing_ok=True)
-            problem = f"{shown}: the upload stopped on its way; send it again."
-            raise RequestError(408, problem, "Send it again.") from None
-        except BaseException:
-            upload.path.unlink(missing_ok=True)
+            names = set(map(key_of, await run_in_threadpool(lambda: open_table(path).names)))
+        except BaseException as error:
+            shutil.rmtree(path.parent)
+            if isinstance(error, TimeoutError):
+                problem = f"{shown}: the upload stopped on its way; send it again."
+                raise RequestError(408, problem, "Send it again.") from None
+            if isinstance(error, GraphFilterError) and not isinstance(error, RequestError):
+                raise ConfigError(_named(str(error), path)) from None
             raise
-        self._uploads[key] = upload
+        self._uploads[key] = path
         if len(self._uploads) > MOST_TABLES:
-            self._uploads.pop(next(iter(self._uploads))).path.unlink(missing_ok=True)
+            shutil.rmtree(self._uploads.pop(next(iter(self._uploads))).parent)
         return {"key": key, "has_ends": any(names.issuperset(pair) for pair in END_NAMES)}
 
     def read(self, request: GraphRequest) -> dict[str, Any]:
@@ -176,15 +170,15 @@ class Tables:
         columns, answer = request.chosen(), {"key": "", "problem": "", "notes": []}
         encoder = None
         try:
-            graph, encoder = read_tables(edges and edges.path, vertices.path, columns=columns)
-            notes = tuple(_named(note, uploads) for note in graph.notes)
+            graph, encoder = read_tables(edges, vertices, columns=columns)
+            notes = tuple(_named(note, *uploads) for note in graph.notes)
             graph = graph.replace(name=vertices.name.split(".")[0], notes=notes)
             origin = {"vertices": vertices.name} | ({"edges": edges.name} if edges else {})
             words = request.words(vertices.name, edges.name if edges else "")
             answer |= self._add(Source(graph, encoder, origin, columns, words)).to_dict()
         except GraphFilterError as error:
-            answer["problem"] = _named(str(error), uploads).replace("`", "")
-            notes = [_named(note, uploads) for note in getattr(error, "__notes__", ())]
+            answer["problem"] = _named(str(error), *uploads).replace("`", "")
+            notes = [_named(note, *uploads) for note in getattr(error, "__notes__", ())]
             answer["notes"] = [_TO_CHANGE.sub("", note) for note in notes]
         roles, edge_roles = {**request.columns}, {**request.edge_columns}
         if encoder is not None:
@@ -203,22 +197,15 @@ class Tables:
             raise ConfigError("there is no such graph; load or upload it again.")
         return entry
 
-    def _upload(self, key: str) -> Upload:
+    def _upload(self, key: str) -> Path:
         if key not in self._uploads:
             raise ConfigError("a table is no longer here; choose it again.")
         return self._uploads[key]
 
     @staticmethod
-    def _names(upload: Upload) -> list[str]:
-        try:
-            return open_table(upload.path).names
-        except GraphFilterError as error:
-            raise ConfigError(_named(str(error), [upload])) from None
-
-    @staticmethod
-    def _list(upload: Upload, roles: Mapping[str, str], other: str) -> list[dict[str, Any]]:
+    def _list(upload: Path, roles: Mapping[str, str], other: str) -> list[dict[str, Any]]:
         """Return each column of a table with how it was read, an example and what is missing."""
-        table, columns = open_table(upload.path), []
+        table, columns = open_table(upload), []
         content = table.read(table.usable_names[:MOST_LISTED])
         for name in content.column_names:
             column = content.column(name)
@@ -257,8 +244,8 @@ def _make_entry(source: Source) -> Entry:
     return Entry(secrets.token_hex(8), source, plan_fit(source, 0).notes)
 
 
-def _named(text: str, uploads: list[Upload]) -> str:
+def _named(text: str, *uploads: Path) -> str:
     """Name uploads as the user does, not by where they are stored."""
     for upload in uploads:
-        text = text.replace(str(upload.path), upload.name).replace(upload.path.name, upload.name)
+        text = text.replace(str(upload), upload.name)
     return text
