@@ -185,7 +185,7 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
         threshold = run.metrics["decision"]["threshold"]
         odds = np.log(threshold / (1 - threshold))
         assert f"“1” is predicted where its log-odds are {odds:+.2f} or more" in run.page
-        assert "sets hold an additional class, the one that the threshold predicts" in run.page
+        assert "Sets that hold the class of the threshold too: " in run.page
     assert run.data["training"]["monitored"]["name"] == "average precision"
     assert "<dt>pairs with a common neighbour within a class</dt>" in run.page
     # Devices have no label: they are in no list of vertices.

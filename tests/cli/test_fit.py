@@ -152,7 +152,7 @@ def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
                          "--epochs", 5, *SGF)  # fmt: skip
     assert result.code == 0, result.err
     assert "column 'colour' has 2 values: one-hot encoded" in result.err
-    assert "1 labelled vertex is in no part" in result.err
+    assert "labelled vertices in no part: 1." in result.err
     parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
     assert parts == [*SPLITS[:10], "unused", "unlabelled"]
 

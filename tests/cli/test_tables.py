@@ -58,7 +58,7 @@ def test_fit_trains_on_edges_before_a_date(graphfilter, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        (lambda label: "", "every label is blank, or is one that means unlabelled. Label some"),
+        (lambda label: "", "no vertex is labelled; name the column of the labels"),
         (lambda label: label and "0", "every label is '0'. Label some vertices of another class"),
     ],
     ids=["blank", "one class"],
@@ -135,7 +135,7 @@ def test_predict_on_a_graph_that_grew_counts_new_labels_alone(
     result = graphfilter("predict", run, *tables, "--label", "Status", "--out", tmp_path / "p.csv")
     assert result.code == 0, result.err
     assert "labelled vertices not used for training" in result.out
-    assert "1 class was never seen in training ('neu'): 1 vertex cannot be right." in result.out
+    assert "Never seen in training: 'neu'; 1 vertex cannot be right." in result.out
     assert "'Kundennr' as the id (as in the fit)" in result.err
 
 

@@ -82,7 +82,7 @@ def test_names_of_the_rows_are_kept_beside_plain_edges(graph: Graph, table, shuf
     ("spoil", "message"),
     [
         (lambda t: t.reset_index(drop=True), "index of X must name the vertices"),
-        (lambda t: t.rename({"v3": "w3"}), "1 row of 80 do not, for example 'w3'"),
+        (lambda t: t.rename({"v3": "w3"}), "the graph; 'w3' is none"),
         (lambda t: t.rename({"v3": "v4"}), "got 'v4' twice"),
         (lambda t: t.iloc[:-1], "must have 79 vertices"),
     ],
@@ -170,7 +170,7 @@ def test_features_of_a_graph_keep_their_names(graph: Graph, tmp_path: Path) -> N
     loaded.predict(graph=graph.replace(feature_names=names))
     turned = graph.replace(features=np.asarray(graph.features)[:, ::-1], feature_names=names[::-1])
     np.testing.assert_array_equal(loaded.predict_proba(graph=turned), fitted.predict_proba())
-    with pytest.raises(GraphError, match="'x', which is new"):
+    with pytest.raises(GraphError, match="must be those of the fit; see 'x'"):
         loaded.predict(graph=graph.replace(feature_names=tuple("abcdx")))
     loaded.fit(graph=graph)
     assert not hasattr(loaded, "feature_names_in_")

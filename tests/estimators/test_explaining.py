@@ -61,7 +61,7 @@ def test_explanation_against_a_class_turns_round(fitted: SGFClassifier) -> None:
     assert fitted.explain("v7", against=why.against) == why
     with pytest.raises(GraphFilterError, match="another class"):
         fitted.explain("v7", against=why.predicted)
-    with pytest.raises(GraphFilterError, match="one of the classes"):
+    with pytest.raises(GraphFilterError, match="unknown class"):
         fitted.explain("v7", against="neither")
 
 

@@ -92,7 +92,7 @@ def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> 
         assert not any(s.verdict == "worse" for s in found.scores[1:])
     if "features alone do better" in said:
         assert alone.verdict == "worse"
-    if "not learned enough" in said:
+    if "train longer" in said:
         assert any(s.verdict == "worse" for s in found.scores[2:4])
     if found.n_vertices < 20:
         assert f"right for {round(ours.value * found.n_vertices)} of {found.n_vertices}" in said

@@ -91,7 +91,7 @@ def test_operator_that_was_asked_for_is_used(tmp_path):
     assert notes_of(asked) == ()
     assert "channels" in asked.metrics
     other = fit(graph, tmp_path / "one", operator="laplacian", max_epochs=3)
-    assert notes_of(other) == ("directions not used: the operator is laplacian.",)
+    assert notes_of(other) == ("directions not used; operator='channels' uses them.",)
 
 
 @pytest.mark.parametrize("stop_at", [20, 60 + 20], ids=["first", "second"])

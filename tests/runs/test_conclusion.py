@@ -62,7 +62,7 @@ def test_reason_names_what_carries_the_classes() -> None:
 
 
 def test_reason_tells_when_a_fixed_filter_does_better() -> None:
-    assert "Train longer" in make_conclusion(alone=50, fixed=60, ours=70, steps=100).reason
+    assert "train longer" in make_conclusion(alone=50, fixed=60, ours=70, steps=100).reason
 
 
 def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
@@ -87,7 +87,7 @@ def test_another_system_is_not_called_adaptive() -> None:
     said = " ".join([found.headline, found.reason, *(s.meaning for s in found.comparison.scores)])
     assert "adaptive" not in said
     assert "the same network" not in said
-    assert "does not suit this graph" in found.reason
+    assert "fit another model" in found.reason
 
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tests.processes import apart, peaks_of_fits
 
 import graphfilter as gf
-from graphfilter.runs.plan import Source, plan_dry_run, plan_fit, time_fit
+from graphfilter.runs.plan import Source, plan_dry_run, plan_fit
 from graphfilter.systems import get_system
 from graphfilter.systems.system import PROGRAM, estimate_cost
 from graphfilter.util.errors import ConfigError
@@ -109,16 +109,6 @@ def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
     assert less.notes[-1] == "the baselines do not fit in memory: left out."
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_epoch_is_timed_on_a_smaller_graph(monkeypatch, sparse: bool) -> None:
-    monkeypatch.setattr("graphfilter.runs.plan.TIMED_VERTICES", 200)
-    plan = plan_fit(Source(make_graph(sparse=sparse)), 0)
-    once, epoch = time_fit(plan, gf.SGFClassifier(hidden_size=4, max_epochs=500))
-    assert once == 0 < epoch
-    once, epoch = time_fit(plan, gf.SystemClassifier(model="trees"))
-    assert epoch == 0 < once
-
-
 def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
     import sys
 
@@ -138,7 +128,6 @@ def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys
         "structure",
         "optimizer",
         "Disk",
-        "An epoch",
         "It fits",
     ):
         assert word in said

@@ -40,7 +40,7 @@ def test_times_that_nothing_uses_or_that_do_not_compare_are_said() -> None:
         "times of the edges are not used" in note for note in plan_fit(Source(graph), 0).notes
     )
     seconds = 1.7e9 + 86_400 * np.arange(20.0)
-    with pytest.raises(GraphError, match="must both be dates, or both be numbers"):
+    with pytest.raises(GraphError, match="must both be dates, or numbers"):
         plan_fit(Source(graph), 0, SplitBy("joined", times=seconds))
 
 

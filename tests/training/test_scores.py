@@ -43,10 +43,8 @@ from graphfilter.training.scales import allowed_range, choose_scale, log_likelih
 from graphfilter.training.scores import (
     LABEL_METRICS,
     NUMBER_METRICS,
-    Coverage,
     LossBins,
     chance_of_coverage,
-    coverage_by,
     score_labels,
     score_numbers,
 )
@@ -581,13 +579,6 @@ def test_of_thresholds_that_are_as_good_the_one_nearest_to_one_half_is_chosen() 
 def test_vertex_at_the_threshold_is_answered_positive() -> None:
     found = score_decision(np.array([0.5, 0.5, 0.4]), np.array([True, False, True]), 0.5)
     assert (found["found"], found["false_alarms"], found["missed"]) == (1, 1, 1)
-
-
-def test_coverage_counts_each_group() -> None:
-    held = np.array([True, False, True, True])
-    found = coverage_by(held, np.array(["b", "b", "a", "a"]))
-    assert {name: one.share for name, one in found.items()} == {"a": 1.0, "b": 0.5}
-    assert Coverage.of(held).low < 0.75 < Coverage.of(held).high
 
 
 @pytest.mark.parametrize("coverage", [0.8, 0.95])

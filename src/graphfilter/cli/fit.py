@@ -16,8 +16,8 @@ from graphfilter.cli.fit_options import (
     TargetOptions,
     TrainingOptions,
 )
-from graphfilter.cli.progress import duration, training_bar, what_is_kept
-from graphfilter.cli.screen import end_stopped, say, show_table, tell, waiting, word_of
+from graphfilter.cli.progress import training_bar, what_is_kept
+from graphfilter.cli.screen import end_stopped, say, show_table, tell, word_of
 from graphfilter.cli.sources import model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
 
@@ -201,7 +201,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
     baselines = how.baselines and how.seconds is None
     costs = plan_dry_run(plan, estimator)
     if how.dry_run:
-        _show_dry_run(costs, plan, estimator, quiet=quiet)
+        _show_dry_run(costs, plan)
         return
     assert out is not None
     plan, baselines = costs.within_memory(plan, estimator, baselines=baselines)
@@ -311,15 +311,9 @@ def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:
     return f"{scores[key]:.3f}{beside}" if metric.share else number(scores[key])
 
 
-def _show_dry_run(
-    costs: "DryRun", plan: "Plan", estimator: "VertexEstimator", *, quiet: bool
-) -> None:
-    """Print sizes, memory by part, disk, time, and whether it fits."""
-    from graphfilter.runs.plan import time_fit
+def _show_dry_run(costs: "DryRun", plan: "Plan") -> None:
+    """Print sizes, memory by part, disk, and whether it fits."""
     from graphfilter.util.words import say_bytes
-
-    def seconds(n: float) -> str:
-        return duration(n) if n >= 1 else f"{n:.2g} s"
 
     graph, cost = plan.graph, costs.cost
     largest = max(cost.members, key=lambda member: member[1].peak, default=None)
@@ -335,16 +329,5 @@ def _show_dry_run(
     if cost.kept:
         hop_size = say_bytes(cost.kept)
         say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
-    if costs.fits:
-        with waiting("timing an epoch on a smaller graph", quiet=quiet):
-            once, epoch = time_fit(plan, estimator)
-        if once:
-            say(f"Models without epochs take about {seconds(once)}.")
-        if epoch:
-            of_others = " of all others" if once else ""
-            say(
-                f"An epoch{of_others} takes about {seconds(epoch)}; there are at most "
-                f"{costs.max_epochs:,}, mostly fewer."
-            )
     fits = "It fits" if costs.fits else "It does not fit"
     say(f"{fits}: there are {say_bytes(costs.available)} of memory.")

@@ -176,7 +176,7 @@ class TrainingOptions:
     out : FOLDER
         Folder for the report, the predictions and the model.
     dry_run
-        Print the memory and time that the fit would take; train nothing.
+        Print the memory and disk that the fit would take; train nothing.
     resume
         Resume an interrupted run.
     overwrite

@@ -12,13 +12,8 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
+from graphfilter.estimators import explanation
 from graphfilter.estimators.contributions import embed_members, members_of
-from graphfilter.estimators.explanation import (
-    Explanation,
-    class_number,
-    explain_vertices,
-    find_vertex,
-)
 from graphfilter.estimators.inputs import align_target
 from graphfilter.estimators.targets import Target, class_target, number_target
 from graphfilter.estimators.vertex import Ids, VertexEstimator, parameters
@@ -59,10 +54,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             super().check_target(target)
             return
         if (n := len(target.names)) < 2:
-            raise GraphError(
-                f"there must be at least two classes among the labels; got {n} "
-                f"class: {', '.join(map(str, target.names)) or 'no vertex is labelled'}."
-            )
+            got = f"every label is {target.names[0]!r}" if n else "no vertex is labelled"
+            raise GraphError(f"there must be at least two classes among the labels; {got}.")
 
     def task_for(self, target: Target) -> Task:
         """Return the task; of two classes, with the one looked for where that is said."""
@@ -70,9 +63,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             return target.task
         names = [str(name) for name in target.names]
         if not target.task.one_class or len(names) != 2:
-            raise ConfigError(
-                f"positive is for two classes; got {target.task.name} of {len(names)}."
-            )
+            raise ConfigError(f"positive is for two classes; there are {', '.join(names)}.")
         return Classification(names.index(check_name("class", str(self.positive), names)))
 
     @property
@@ -177,7 +168,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         against: Any = None,
         output: Any = None,
         most: int = 10,
-    ) -> Explanation:
+    ) -> explanation.Explanation:
         """Explain the prediction for a vertex.
 
         Parameters
@@ -212,7 +203,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             raise ConfigError("against is a class; of several labels, name one as output.")
         if self.task_.one_class and output is not None:
             raise ConfigError("output is one of several labels; here a vertex has one class.")
-        other = None if against is None else class_number(self, against)
+        other = None if against is None else explanation.class_number(self, against)
         return _explain(self, vertex, X, graph, against=[other], output=output, most=most)
 
     def score(
@@ -243,21 +234,15 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         else:
             labels = class_target(y)
             if labels.values is None or labels.values.shape != answers.shape:
-                raise GraphError(
-                    f"y must be a table of 0 and 1, {answers.shape}, to score several labels."
-                )
+                raise GraphError(f"y must be a table of 0 and 1, {answers.shape}.")
             truth, labelled = labels.values, labels.codes >= 0
         weights = np.ones(len(labelled)) if sample_weight is None else np.asarray(sample_weight)
-        if not len(answers) == len(labelled) == len(weights):
-            raise GraphError(
-                f"there must be one label and one weight per vertex ({len(answers)}); "
-                f"got {len(labelled)} and {len(weights)}."
-            )
+        if not (n := len(answers)) == len(labelled) == len(weights):
+            raise GraphError(f"there must be one label and one weight per vertex ({n}).")
         if not weights[labelled].sum() > 0:
             raise GraphError("sample_weight must be positive on some vertex with a label.")
-        right = answers[labelled] == truth[labelled]
-        right = right if self.task_.one_class else right.all(axis=1)
-        return float(np.average(right, weights=weights[labelled]))
+        right = (answers == truth).reshape(n, -1).all(axis=1)
+        return float(np.average(right[labelled], weights=weights[labelled]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -276,9 +261,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             counts = np.bincount(target.codes[split.train], minlength=len(classes))
             return counts.sum() / (len(counts) * np.maximum(counts, 1))
         if not isinstance(self.class_weight, dict):
-            raise ConfigError(
-                f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
-            )
+            text = "class_weight must be a dict, 'balanced' or None; got"
+            raise ConfigError(f"{text} {self.class_weight!r}.")
         if unknown := set(self.class_weight) - set(classes):
             raise ConfigError(f"class_weight names no class of y: {sorted(map(str, unknown))}.")
         weights = [check_number("class_weight", self.class_weight.get(c, 1.0)) for c in classes]
@@ -312,16 +296,13 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         n_numbers = target.values.shape[1]
         names = [self.scale] * n_numbers if isinstance(self.scale, str) else list(self.scale)
         if len(names) != n_numbers:
-            raise ConfigError(
-                f"scale must be one name, or one per number ({n_numbers}); got {names}."
-            )
+            raise ConfigError(f"scale must be one name, or one per number ({n_numbers}).")
         scales = list[TargetScale]()
         for name, y in zip(names, target.values.T, strict=True):
             numbers = y[split.train]
             if name == "log" and (least := float(numbers.min())) < 0:
-                raise ConfigError(
-                    f"scale 'log' must have numbers from 0; got {least:g}. Take 'rank', or 'auto'."
-                )
+                text = f"scale 'log' must have numbers from 0; got {least:g}."
+                raise ConfigError(f"{text} Take 'rank', or 'auto'.")
             scale = find_scale(prepared, y, split) if name == AUTO else None
             scales.append(scale or TargetScale.fit(numbers, name))
         return tuple(scales)
@@ -341,7 +322,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
 
     def explain(
         self, vertex: Any, X: Any = None, graph: Any = None, *, output: Any = None, most: int = 10
-    ) -> Explanation:
+    ) -> explanation.Explanation:
         """Say what a predicted number is made of.
 
         Parameters
@@ -410,9 +391,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         y = align_target(X, y, graph)
         target, predicted = number_target(y), self.predict(X, graph, vertices)
         if len(target) != len(predicted):
-            raise GraphError(
-                f"there must be one number per vertex ({len(predicted)}); got {len(target)}."
-            )
+            raise GraphError(f"there must be one number per vertex ({len(predicted)}).")
         from sklearn.metrics import r2_score
 
         assert target.values is not None
@@ -428,10 +407,10 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
 
 def _explain(
     estimator: VertexEstimator, vertex: Any, X: Any, graph: Any, **options: Any
-) -> Explanation:
+) -> explanation.Explanation:
     """Explain one vertex; ``X`` and ``graph`` as in ``predict``."""
     features = X if estimator.graph is None else None
     target, _ = estimator.target(features, graph)
-    number, prepared = find_vertex(target, vertex), estimator.prepare(target)
+    number, prepared = explanation.find_vertex(target, vertex), estimator.prepare(target)
     outputs = estimator.ask(target).outputs()
-    return explain_vertices(estimator, prepared, outputs, [number], **options)[0]
+    return explanation.explain_vertices(estimator, prepared, outputs, [number], **options)[0]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.calibration import Calibration
 from graphfilter.estimators.members import FittedMember
 from graphfilter.estimators.targets import Target
-from graphfilter.models import Fitted, Network
+from graphfilter.models import Fitted
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.splits import EARLIER, NO_FOLD, Split, has_folds, stratified
-from graphfilter.systems import Prepared, System
+from graphfilter.systems import System
 from graphfilter.systems.networks import Start
 from graphfilter.systems.system import Committee
 from graphfilter.tables.columns import Features
-from graphfilter.tables.encoder import TableEncoder
-from graphfilter.training import TargetScale, Task
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.words import count, listed_names
 
@@ -44,8 +41,9 @@ NO_IDS = (
 )
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000
-_FRESH = "fit without it"
 PARTS = ("train", "val", "test")
+# A VertexEstimator: it is made of these parts, which therefore cannot import it.
+FittedEstimator = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +118,8 @@ class KnownVertices:
         if n_changed < max(1, MANY_CHANGED * n_known):
             return ""
         return (
-            f"the features of {n_changed:,} of {count(n_known, 'known vertex', 'known vertices')} "
-            "are far from what they were when the model was fitted: their ids may now name other "
-            "vertices. If so, ignore the ids with `forget_ids`: all vertices then count as new."
+            f"the features of {n_changed:,} of {n_known:,} known vertices are far from what they "
+            "were in the fit: their ids may name other vertices now. `forget_ids` ignores them."
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -147,11 +144,8 @@ def describe_known(known: Known | None) -> str:
     """Return how many vertices of a graph a model knows, that would know some."""
     if known is None:
         return "No vertex is known by its id from the fit: members that need them are not used."
-    n_known = int(known.is_known.sum())
-    n = len(known.numbers)
-    gone = known.n_fitted - n_known
-    lost = f"; {count(gone, 'vertex', 'vertices')} of the fit are gone" if gone else ""
-    return f"{n_known:,} of {count(n, 'vertex is', 'vertices are')} known by id from the fit{lost}."
+    n_known, n = int(known.is_known.sum()), len(known.numbers)
+    return f"{n_known:,} of {n:,} vertices are known by id from the fit."
 
 
 def named(graph: Graph, vertex_ids: Sequence[Any] | None) -> Graph:
@@ -160,9 +154,8 @@ def named(graph: Graph, vertex_ids: Sequence[Any] | None) -> Graph:
         return graph
     names = tuple(str(name) for name in vertex_ids)
     if len(names) != graph.n_vertices:
-        raise GraphError(
-            f"vertex_ids must be one per vertex ({graph.n_vertices:,}); got {len(names):,}."
-        )
+        n = graph.n_vertices
+        raise GraphError(f"vertex_ids must be one per vertex ({n:,}); got {len(names):,}.")
     _check_once(names, hash_ids(names))
     return graph.replace(vertex_names=names)
 
@@ -183,10 +176,8 @@ def _check_once(names: Sequence[Any], ids: NDArray[np.int64]) -> None:
     _, first = np.unique(ids, return_index=True)
     if len(first) < len(ids):
         twice = np.setdiff1d(np.arange(len(ids)), first)[0]
-        raise GraphError(
-            f"vertex ids must name every vertex once; got {str(names[twice])!r} twice. Give each "
-            "vertex an id of its own, or none."
-        )
+        name = str(names[twice])
+        raise GraphError(f"vertex ids must name every vertex once; got {name!r} twice.")
 
 
 def _sketch(graph: Graph, scaler: FeatureScaler) -> NDArray[np.float32]:
@@ -197,52 +188,13 @@ def _sketch(graph: Graph, scaler: FeatureScaler) -> NDArray[np.float32]:
     return np.asarray(features @ signs.astype(np.float32), dtype=np.float32)
 
 
-class FittedEstimator(Protocol):
-    """What the parts of a :class:`~graphfilter.estimators.vertex.VertexEstimator` see of it.
-
-    Names that end in ``_`` are there once it is fitted or loaded.
-    """
-
-    graph: Graph | None
-    n_members: int
-    bound_rows_: NDArray[np.int64] | None
-    encoder_: TableEncoder | None
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    has_edges_: bool
-    task_: Task
-    target_names_: NDArray[Any]
-    target_scales_: tuple[TargetScale, ...]
-    is_column_: bool
-    graph_: Graph
-    split_: Split
-    links_checksum_: str
-    scaler_: FeatureScaler
-    chosen_: dict[str, Any]
-    system_: System
-    fitted_members_: list[FittedMember]
-    members_: list[Network[Any]]
-    held_: NDArray[np.int8] | None
-    known_: KnownVertices | None
-    calibration_: Calibration | None
-
-    def build_system(self, **chosen: Any) -> System: ...
-    def choose(self, target: Target, split: Split) -> dict[str, Any]: ...
-    def read_target(self, y: Any) -> Target: ...
-    def target_of(self, graph: Graph) -> Target | None: ...
-    def set_members(self, members: Sequence[FittedMember]) -> None: ...
-    def settled_parameters(self) -> dict[str, Any]: ...
-    def members_of(self, prepared: Prepared) -> list[FittedMember]: ...
-    def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Earlier:
     """An earlier fit, of vertices that the graph to be fitted has too.
 
     Attributes
     ----------
-    estimator : FittedEstimator
+    estimator : VertexEstimator
         Fitted, or loaded.
     ids : sequence or None
         Of the vertices that it was fitted on, compared as text; None where they are not known.
@@ -264,10 +216,8 @@ class Earlier:
         if start_from is None or isinstance(start_from, cls):
             return start_from
         if not (isinstance(start_from, BaseEstimator) and hasattr(start_from, "build_system")):
-            raise ConfigError(
-                f"`start_from` must be a fitted estimator; got {type(start_from).__name__}. Load a "
-                "saved one with its load()."
-            )
+            name = type(start_from).__name__
+            raise ConfigError(f"`start_from` must be a fitted estimator; got {name}.")
         check_is_fitted(start_from)
         estimator: Any = start_from
         graph: Graph | None = getattr(estimator, "graph_", None)
@@ -292,35 +242,22 @@ class Earlier:
         before, now = ([str(n) for n in names] for names in (old.target_names_, target.names))
         if old.task_.name != target.task.name or before != now:
             raise ConfigError(
-                f"`start_from` must predict what is to be learned, {listed_names(now)} "
-                f"({target.task.name}); it predicts {listed_names(before)} ({old.task_.name}). "
-                f"{_FRESH.capitalize()}."
+                f"`start_from` must predict what is to be learned, {listed_names(now)}; it "
+                f"predicts {listed_names(before)}. Fit without it."
             )
         if type(old) is not type(estimator) or _networks(old.system_) != _networks(system):
-            one, other = (f"{type(e).__name__} of {s.title}" for e, s in (
-                (old, old.system_), (estimator, system),
-            ))  # fmt: skip
-            if one == other:
-                other += " in another setting"
             raise ConfigError(
-                f"`start_from` must be of the model to be fitted, with its setting; it is {one}, "
-                f"and this is {other}. Change the setting back, or {_FRESH}."
+                "`start_from` must be of the model to be fitted, with its setting; it is "
+                f"{type(old).__name__} of {old.system_.title}. Fit that, or fit without it."
             )
         known = getattr(old, "feature_names_in_", None)
         if known is not None and feature_names is not None and (*known,) != (*feature_names,):
-            missing = [name for name in known if name not in set(feature_names)]
-            new = [name for name in feature_names if name not in set(known)]
-            problem = f"{new[0]!r} is new" if new else "they are in another order"
-            problem = f"{missing[0]!r} is missing" if missing else problem
-            raise ConfigError(
-                "the features must be those that `start_from` was fitted on; "
-                f"{problem}. Give those columns, or {_FRESH}."
-            )
+            missing = [f"{name!r} is missing" for name in known if name not in set(feature_names)]
+            problem = (*missing, "there are new ones, or they are in another order")[0]
+            raise ConfigError(f"the features must be those that `start_from` has; {problem}.")
         if old.n_features_in_ != n_features:
-            raise ConfigError(
-                f"`start_from` must have been fitted on the {n_features:,} features given; it was "
-                f"on {old.n_features_in_:,}. Give those, or {_FRESH}."
-            )
+            sizes = f"on the {n_features:,} features given; it was on {old.n_features_in_:,}"
+            raise ConfigError(f"`start_from` must have been fitted {sizes}.")
 
     def start(self, graph: Graph) -> Start:
         """Return the networks to begin with on a graph."""
@@ -356,10 +293,7 @@ class Earlier:
         """
         parts = self.parts_of(graph)
         if parts is None:
-            raise ConfigError(
-                "`start_from` was loaded and does not say which vertices it was trained on, which "
-                "must not be validated on: pass split=(train, val, test)."
-            )
+            raise ConfigError("`start_from` was loaded, without a split: pass split=...")
         known = (parts != "") & (codes >= 0)
         drawn = stratified(np.where(known, -1, codes), seed, fractions)
         whole = (
@@ -377,24 +311,17 @@ class Earlier:
         seen += int((parts[split.test] == "val").sum())
         if seen:
             raise ConfigError(
-                f"{count(seen, 'vertex', 'vertices')} that the earlier fit was trained or "
-                "validated on would be used for validation or testing now, and look better than "
-                f"new ones. Let them keep their parts, or {_FRESH}."
+                f"{seen:,} vertices that the earlier fit was trained or validated on would be used "
+                "for validation or testing now. Let them keep their parts, or fit without it."
             )
 
     def note(self, members: Sequence[FittedMember], start: Start) -> str:
         """Say how many networks began with weights of the earlier fit."""
         networks = [m for m in members if not isinstance(m.network, Fitted)]
-        seen, fresh = Counter[str](), list[str]()
-        for member in networks:
-            if seen[member.system.name] >= start.n_carried(member.system):
-                fresh.append(member.system.title)
-            seen[member.system.name] += 1
-        n_begun = len(networks) - len(fresh)
-        text = f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights"
-        return (
-            f"{text}; from new weights: {', '.join(sorted(set(fresh)))}." if fresh else f"{text}."
-        )
+        systems = {m.system.name: m.system for m in networks}
+        counts = Counter(m.system.name for m in networks)
+        n_begun = sum(min(n, start.n_carried(systems[name])) for name, n in counts.items())
+        return f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights."
 
 
 def ids_of(graph: Graph) -> Sequence[Any]:

@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.contributions import (
-    STEPS,
-    Contributions,
-    explain_members,
-    members_of,
-    steps_from,
-)
-from graphfilter.estimators.earlier import FittedEstimator
+from graphfilter.estimators import contributions
+from graphfilter.estimators.earlier import FittedEstimator, ids_of
 from graphfilter.estimators.members import FittedMember, size_of_kind
 from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
@@ -167,35 +161,21 @@ _MOST_NAMES = 20_000
 
 def find_vertex(graph: Graph, vertex: Any) -> int:
     """Return the number of a vertex, given by its name or, in a graph without names, by number."""
-    names = graph.vertex_names
-    if names is None:
-        number = int(vertex) if str(vertex).isdecimal() else -1
-        if 0 <= number < graph.n_vertices:
-            return number
-        raise GraphError(
-            f"a vertex must be a number from 0 to {graph.n_vertices - 1}; got {vertex!r}."
-        )
-    text = str(vertex)
-    for number, name in enumerate(names):
-        if name == vertex or str(name) == text:
-            return number
-    hint = ""
-    # As a spreadsheet writes a number that was 00000013.
-    bare = [str(name) for name in names if str(name).lstrip("0") == text.lstrip("0")]
-    if bare:
-        hint = f" Did you mean {bare[0]!r}?"
-    elif len(names) <= _MOST_NAMES:
-        near = get_close_matches(text, [str(name) for name in names], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise GraphError(f"there is no vertex {text!r} among the {graph.n_vertices:,} ids.{hint}")
+    text, ids = str(vertex), [str(name) for name in ids_of(graph)]
+    if text in ids:
+        return ids.index(text)
+    # Bare of zeros, as a spreadsheet writes a number that was 00000013.
+    near = [name for name in ids if name.lstrip("0") == text.lstrip("0")]
+    if not near and len(ids) <= _MOST_NAMES:
+        near = get_close_matches(text, ids, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise GraphError(f"there is no vertex {text!r} among the {len(ids):,} ids.{hint}")
 
 
 def class_number(estimator: FittedEstimator, name: Any) -> int:
     """Return the number of a class, given by its name."""
     names = [str(c) for c in estimator.target_names_]
-    if str(name) in names:
-        return names.index(str(name))
-    raise GraphError(f"against must be one of the classes {', '.join(names)}; got {str(name)!r}.")
+    return names.index(check_name("class", str(name), names))
 
 
 def explain_vertices(
@@ -253,7 +233,10 @@ def explain_vertices(
                 words.append(_words(sides[has], sides[not has], answer if has else 1 - answer))
         columns.append(column)
     with own_torch_state(gradients=False):
-        members, fitted = members_of(estimator, prepared), estimator.members_of(prepared)
+        members, fitted = (
+            contributions.members_of(estimator, prepared),
+            estimator.members_of(prepared),
+        )
         held = estimator.held_in(prepared)
         # Members count differently for vertices that were held out in another fold, for every
         # vertex where a part of the graph is known, and for every label or number.
@@ -270,7 +253,7 @@ def explain_vertices(
                 if weight > 0
             ]
             numbers = [vertices[i] for i in rows]
-            sums = explain_members(counted, graph, numbers, directions[rows])
+            sums = contributions.explain_members(counted, graph, numbers, directions[rows])
             exact = sum(m.weight for m in counted if m.terms) / sum(m.weight for m in counted)
             for i, parts in zip(rows, sums, strict=True):
                 if estimator.target_scales_:
@@ -291,9 +274,7 @@ def _other_class(
         order = np.argsort(-probabilities, kind="stable").tolist()
         return next(c for c in order if c != predicted)
     if against == predicted:
-        raise ConfigError(
-            f"against must be another class than the predicted one, {names[predicted]!r}."
-        )
+        raise ConfigError(f"against must be another class than {names[predicted]!r}.")
     return against
 
 
@@ -330,7 +311,7 @@ def _counts(
     ]
 
 
-def in_units(sums: Contributions, scale: TargetScale) -> Contributions:
+def in_units(sums: contributions.Contributions, scale: TargetScale) -> contributions.Contributions:
     r"""Return contributions on the scale of a number as contributions to the number itself.
 
     With y = u(s) of a score s that starts from b, a part c of s adds
@@ -342,19 +323,24 @@ def in_units(sums: Contributions, scale: TargetScale) -> Contributions:
     start, end = scale.undo(np.array([base, far])).tolist()
     slope = (end - start) / (far - base)
     parts = (sums.vertices, sums.own_features, sums.other_features)
-    return Contributions(
+    return contributions.Contributions(
         start, slope * sums.structure, slope * sums.steps,
         *(None if part is None else slope * part for part in parts),
     )  # fmt: skip
 
 
 def name_parts(
-    sums: Contributions, graph: Graph, vertex: int, most: int, exact_share: float, **words: Any
+    sums: contributions.Contributions,
+    graph: Graph,
+    vertex: int,
+    most: int,
+    exact_share: float,
+    **words: Any,
 ) -> Explanation:
     """Return the contributions to a vertex's score with names; ``words`` say what is predicted."""
-    distance = steps_from(graph, vertex)
-    sizes = np.bincount(distance, minlength=len(STEPS)).tolist()
-    each = zip(STEPS, sizes, sums.steps.tolist(), strict=True)
+    distance = contributions.steps_from(graph, vertex)
+    sizes = np.bincount(distance, minlength=len(contributions.STEPS)).tolist()
+    each = zip(contributions.STEPS, sizes, sums.steps.tolist(), strict=True)
     names = range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
     contributors = []
     if sums.vertices is not None:
@@ -365,7 +351,9 @@ def name_parts(
             label = "" if code < 0 else str(graph.classes[code])
             if size[u] > 0:
                 added = float(sums.vertices[u])
-                contributors.append(VertexShare(str(names[u]), STEPS[distance[u]], label, added))
+                contributors.append(
+                    VertexShare(str(names[u]), contributions.STEPS[distance[u]], label, added)
+                )
     return Explanation(
         vertex=str(names[vertex]),
         score=sums.score,
@@ -380,7 +368,7 @@ def name_parts(
 
 
 def _features(
-    sums: Contributions, graph: Graph, vertex: int, most: int
+    sums: contributions.Contributions, graph: Graph, vertex: int, most: int
 ) -> tuple[FeatureShare, ...]:
     own, others, features = sums.own_features, sums.other_features, graph.features
     if own is None or others is None or features is None or features.shape[1] != len(own):

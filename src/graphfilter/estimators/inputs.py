@@ -55,10 +55,8 @@ def take_training(
     if y is None:
         if (labelled := estimator.target_of(fitted)) is not None:
             return fitted, labelled
-        raise GraphError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
-            "Give the labels, or a Graph that has some."
-        )
+        name = type(estimator).__name__
+        raise GraphError(f"{name} requires y to be passed, but the target y is None.")
     target = estimator.read_target(y)
     if len(target) != n:
         raise GraphError(f"X and y must have one row per vertex; got {n} and {len(target)}.")
@@ -90,9 +88,7 @@ def take_target(
     if X is None and (not isinstance(held, Graph) or held.features is None):
         if graph is None and fitted is not None:
             return fitted, None
-        raise GraphError(
-            "a loaded model does not hold the graph it was fitted on; pass X and graph to predict."
-        )
+        raise GraphError("a loaded model holds no graph; pass X and graph to predict.")
     if estimator.graph is None or estimator.bound_rows_ is not None:
         features = take_features(estimator, X, held, reset=False)
     else:
@@ -101,15 +97,11 @@ def take_target(
         check_sparse(features, "X")
         features = check_array(features, accept_sparse="csr", dtype=np.float32)
     if graph is None and fitted is None and estimator.has_edges_:
-        raise GraphError(
-            "a loaded model does not hold the graph it was fitted on; pass the graph of X too."
-        )
+        raise GraphError("a loaded model holds no graph; pass the graph of X too.")
     if graph is None and fitted is not None and fitted.n_edges:
         if features.shape[0] != fitted.n_vertices:
-            raise GraphError(
-                f"X has {features.shape[0]} rows but the fitted graph has {fitted.n_vertices} "
-                "vertices; pass the graph of X to predict another one."
-            )
+            sizes = f"X has {features.shape[0]} rows, the fitted graph {fitted.n_vertices} vertices"
+            raise GraphError(f"{sizes}; pass the graph of X to predict another one.")
         graph = held = fitted
     return _join(estimator, X, features, graph, held), None
 
@@ -120,17 +112,13 @@ def take_split(split: Any, fitted: Graph, graph: Any) -> Split | None:
         return None
     if isinstance(graph, Graph) and graph.vertex_names != fitted.vertex_names:
         raise GraphError(
-            "a split numbers vertices, and the rows of X are in another order than those of the "
-            "graph. Pass X.loc[list(graph.vertex_names)], and y in the same order."
+            "a split numbers vertices, and the rows of X are not in the order of the graph. Pass "
+            "X.loc[list(graph.vertex_names)], and y in the same order."
         )
     if isinstance(split, tuple | list) and len(split) == 3:
         split = Split(*(on_host(part) for part in split))
     if not isinstance(split, Split):
-        got = f"{len(split)} parts" if isinstance(split, tuple | list) else type(split).__name__
-        raise ConfigError(
-            "split must be a Split, or its three parts (train, val, test) as vertex numbers or "
-            f"masks, the last of which may be empty; got {got}."
-        )
+        raise ConfigError("split must be a Split, or three arrays (train, val, test).")
     split.check(fitted.n_vertices)
     return split
 
@@ -140,10 +128,7 @@ def draw_seed(random_state: Any) -> int:
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:
-        raise ConfigError(
-            f"random_state must be None, a RandomState or a whole number from 0 to 2**32 - 1; "
-            f"got {random_state!r} ({error})."
-        ) from None
+        raise ConfigError(f"random_state must be a seed, a RandomState or None: {error}") from None
 
 
 _WITHOUT_GRAPH = (
@@ -166,15 +151,9 @@ def _read_graph(graph: Any, X: Any, vertices: Any) -> Any:
     read as a table is, between the rows of X.
     """
     if vertices is not None:
-        raise ConfigError(
-            "vertices is for an estimator that is bound to a graph, GraphClassifier(graph=g), "
-            "where X holds the features of some of its vertices; this one is bound to none."
-        )
+        raise ConfigError("vertices is for GraphClassifier(graph=g); this one is bound to none.")
     if isinstance(X, Graph) or _is_graph(X):
-        raise GraphError(
-            f"X must hold the features of the vertices; got a {type(X).__name__}. "
-            "Pass it as graph=: its own features and labels are then used."
-        )
+        raise GraphError(f"X must hold features; got a {type(X).__name__}. Pass it as graph=.")
     if not (hasattr(graph, "columns") and not callable(graph.columns) and hasattr(X, "shape")):
         return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
     names = row_names(X) or list(range(X.shape[0]))
@@ -212,10 +191,8 @@ def take_bound(
     if graph is not None:
         raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
     if not isinstance(bound, Graph):
-        raise ConfigError(
-            "an estimator is bound to a Graph with features: Graph.of(edges, features=X); "
-            f"got {type(bound).__name__}. Edges without one go to fit(X, y, graph=edges)."
-        )
+        text = "an estimator is bound to a Graph with features; got a"
+        raise ConfigError(f"{text} {type(bound).__name__}. Pass edges to fit(X, y, graph=edges).")
     shape = getattr(X, "shape", ())
     if vertices is not None or (len(shape) == 2 and shape[1] > 1):
         return _take_rows(estimator, X, y, bound, vertices)
@@ -238,7 +215,7 @@ def _take_rows(
     What preprocessing learned of the training rows says nothing of the others yet: they join when
     they are predicted.
     """
-    places = _places(X, bound, vertices, _remedy(bound, type(estimator).__name__))
+    places = _places(X, bound, vertices, _remedy(bound, in_fit=True))
     features = take_features(estimator, X, None, reset=True)
     target = estimator.read_target(align_target(X, y, None))
     if len(target) != len(places):
@@ -274,16 +251,12 @@ def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
     """Return which vertices of a bound graph the rows of X are: as told, by index, or all."""
     n = bound.n_vertices
     if len(getattr(X, "shape", ())) != 2:
-        raise ConfigError(
-            "vertices says which vertices the rows of X are: X must then hold their features; "
-            f"got {type(X).__name__}."
-        )
+        raise ConfigError("vertices says which the rows of X are: X must then hold their features.")
     if vertices is not None:
         places = check_vertices(vertices, n, "vertices")
         if len(places) != X.shape[0]:
-            raise GraphError(
-                f"vertices must name one vertex per row of X ({X.shape[0]}); got {len(places)}."
-            )
+            n, got = X.shape[0], len(places)
+            raise GraphError(f"vertices must name one vertex per row of X ({n}); got {got}.")
         return places
     rows = row_names(X)
     if rows is None and X.shape[0] == n:
@@ -307,30 +280,23 @@ def _check_not_row_numbers(features: Any, old: Any, places: Index, fitted: Index
     known = old[there]
     if abs(features[here] - known).max() > 1e-5 * max(1.0, abs(known).max()):
         raise GraphError(
-            f"the index of X must name vertices; this one counts its {len(places)} rows from 0, "
-            "and these vertices had other features in fit, as where an array went through "
-            'set_output(transform="pandas"). Make X a DataFrame whose index names the vertices '
-            "before it is divided into folds."
+            f"the index of X must name vertices; this one counts its {len(places)} rows from 0. "
+            "Make X a DataFrame whose index names the vertices before it is divided into folds."
         )
 
 
-def _remedy(bound: Graph, estimator: str = "") -> str:
+def _remedy(bound: Graph, *, in_fit: bool = False) -> str:
     """Return the lines that make cross-validation of a pipeline work on arrays.
 
     To name the vertices is enough for any score: scikit-learn routes nothing to predictions.
     """
     index = "" if bound.vertex_names is None else ", index=g.vertex_names"
-    text = (
-        f"Name them, also where scoring= or predictions are asked for: X = pd.DataFrame(X{index}) "
-        'and sklearn.set_config(transform_output="pandas").'
-    )
-    if not estimator:
+    options = 'sklearn.set_config(transform_output="pandas")'
+    text = f"Name them, for scoring= too: X = pd.DataFrame(X{index}) and {options}."
+    if not in_fit:
         return text
-    params = f'params={{"vertices": np.arange({bound.n_vertices})}}'
-    return (
-        "Route them: sklearn.set_config(enable_metadata_routing=True) and "
-        f"cross_val_score(make_pipeline(..., {estimator}(graph=g)), X, y, {params}). {text}"
-    )
+    routed = f'cross_val_score(..., params={{"vertices": np.arange({bound.n_vertices})}})'
+    return f"Route them: sklearn.set_config(enable_metadata_routing=True), {routed}. {text}"
 
 
 def _vertex_numbers(X: Any, bound: Graph) -> Index:
@@ -369,14 +335,12 @@ def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
             return graph
         if hasattr(X, "columns"):
             raise GraphError(
-                "X must say which row is which vertex of the graph, whose vertices have names; "
-                f"a {type(X).__name__} has no index. Pass a pandas DataFrame with the names as its "
-                "index, or an array with its rows in the order of the graph's vertices."
+                f"X must name the vertices of its rows; a {type(X).__name__} has no index. Pass a "
+                "pandas DataFrame with the names as its index, or an array in the graph's order."
             )
         if has_names and _are_numbers(vertices, n):
             raise GraphError(
-                f"the vertices of the graph are the numbers 0..{n - 1} in another order, so it is "
-                "not clear whether row 0 of X is that of vertex 0 or of the first vertex. Pass "
+                f"the vertices of the graph are the numbers 0..{n - 1} in another order. Pass "
                 "graph=Graph.from_networkx(graph) for rows in the order of its nodes, or a "
                 "DataFrame with the nodes as its index."
             )
@@ -386,8 +350,7 @@ def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
     if vertices is None:
         if rows != list(range(n)) and _are_numbers(rows, n):
             raise GraphError(
-                f"the index of X must be in order, or not be the numbers 0..{n - 1}: it is not "
-                "clear whether edges name rows by their index or by their position. Pass "
+                f"the index of X must be in order where it is the numbers 0..{n - 1}. Pass "
                 "X.sort_index() (and y in the same order), or X.reset_index(drop=True)."
             )
         # Kept, so that a later X in another order is matched too.
@@ -424,10 +387,8 @@ def places_of(rows: Sequence[Any], vertices: Sequence[Any]) -> NDArray[np.int64]
     missing = [row for row in rows if row not in place]
     if missing:
         raise GraphError(
-            f"the index of X must name the vertices of the graph; {count(len(missing), 'row')} "
-            f"of {len(rows):,} do not, for example {missing[0]!r} (vertices are called "
-            f"{vertices[0]!r}, ...). Set it with X.set_index(...), or pass an array with its rows "
-            "in the order of its nodes."
+            f"the index of X must name the vertices of the graph; {missing[0]!r} is none (vertices "
+            f"are called {vertices[0]!r}, ...). Set it with X.set_index(...)."
         )
     if len(set(rows)) != len(rows):
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])
@@ -461,11 +422,8 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     encoder = estimator.encoder_
     if encoder is not None:
         if not _is_table(features):
-            some = ", ".join(repr(column.name) for column in encoder.columns[:3])
-            raise GraphError(
-                f"X must be a table with the columns of the fit ({some}, ...), whose words, dates "
-                f"or gaps are encoded as in the fit; got {type(X).__name__}. Pass a DataFrame."
-            )
+            some, got = [column.name for column in encoder.columns[:3]], type(X).__name__
+            raise GraphError(f"X must be a table with the columns of the fit, {some}; got {got}.")
         checked = check_array(encoder.transform(_arrow(features), _NAME), **options)
         if reset:
             names = _names(features)
@@ -473,11 +431,7 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return checked
     if odd is not None:
-        raise GraphError(
-            f"X must hold numbers, as in the fit; column {odd}. Fill it "
-            "in, or fit on a table that has such cells too: fit then learns a value to replace "
-            "them."
-        )
+        raise GraphError(f"X must hold numbers, as in the fit; column {odd}. Fill it in.")
     features = _in_order_of_the_fit(estimator, features, reset)
     return validate_data(estimator, features, reset=reset, **options)
 
@@ -514,7 +468,8 @@ def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
     known = _feature_names(estimator)
     if names is not None and known is not None and names != known:
         if sorted(names) != sorted(known) or len(set(names)) < len(names):
-            raise GraphError(_other_names(list(names), list(known)))
+            odd = [n for n in (*names, *known) if names.count(n) != known.count(n)] or names
+            raise GraphError(f"the graph's features must be those of the fit; see {odd[0]!r}.")
         features = features[:, [names.index(name) for name in known]]
     checked = check_array(features, accept_sparse="csr", dtype=np.float32)
     expected = estimator.n_features_in_ if known is None else len(known)
@@ -537,16 +492,6 @@ def _in_order_of_the_fit(estimator: FittedEstimator, X: Any, reset: bool) -> Any
     return X[wanted]
 
 
-def _other_names(names: list[str], known: list[str]) -> str:
-    missing = [name for name in known if name not in set(names)]
-    new = [name for name in names if name not in set(known)]
-    problem = f"got {new[0]!r}, which is new" if new else f"{missing[0]!r} is missing"
-    return (
-        f"the graph's features must be those of the fit; {problem}. Read the tables "
-        "with the encoder of the fit, as graphfilter predict does."
-    )
-
-
 def plain_features(X: Any) -> Any:
     """Return X without a gradient; masked cells and numbers beyond any float are refused."""
     features = detached(X, "X")
@@ -554,9 +499,7 @@ def plain_features(X: Any) -> Any:
     if not isinstance(features, np.ma.MaskedArray):
         return features
     if n := int(np.ma.count_masked(features)):
-        raise GraphError(
-            f"X must hold a number in every cell; {n:,} are masked. Fill them in: X.filled(0)."
-        )
+        raise GraphError(f"X must hold a number in every cell; {n:,} are masked. Fill them in.")
     return features.data
 
 
@@ -564,8 +507,7 @@ def _fit_encoder(X: Any) -> TableEncoder:
     """Return how the columns of a table become numbers."""
     encoder = TableEncoder.fit(_arrow(X), _NAME)
     if not encoder.columns:
-        why, n = " ".join(encoder.notes), len(_names(X))
-        raise GraphError(f"X must have a column to learn from; none of its {n} is: {why}")
+        raise GraphError(f"X must have a column to learn from: {' '.join(encoder.notes)}")
     return encoder
 
 
@@ -588,38 +530,21 @@ def _odd_column(X: Any) -> str | None:
     for name, times in Counter(_names(X)).most_common(1):
         if times > 1:
             raise GraphError(f"X must name each column once; {name!r} is there {times} times.")
-    return _odd_in_pandas(X) if hasattr(X, "iloc") else _odd_in_arrow(X)
-
-
-def _odd_in_pandas(X: Any) -> str | None:
-    for i, kind in enumerate(X.dtypes):
-        values = X.iloc[:, i]
-        if kind.kind not in "biufc":
-            problem = f"{kind} such as {values.iloc[0]!r}" if len(values) else str(kind)
-        elif n := int(values.isna().sum()):
-            problem = count(n, "missing value")
-        else:
-            continue
-        return f"{str(X.columns[i])!r} has {problem}"
-    return None
-
-
-def _odd_in_arrow(X: Any) -> str | None:
+    numbers = hasattr(X, "iloc") and all(kind.kind in "biufc" for kind in X.dtypes)
+    if numbers and not X.isna().any(axis=None):
+        return None
     import pyarrow.types as is_type
 
     table = _arrow(X)
     for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type
-        plain = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_boolean(kind)
-        if not plain:
-            problem = f"{kind} such as {column[0].as_py()!r}" if len(column) else str(kind)
-        elif n := column.null_count:
-            problem = count(n, "missing value")
-        elif is_type.is_floating(kind) and np.isnan(np.asarray(column)).any():
-            problem = "NaN"
-        else:
-            continue
-        return f"{name!r} has {problem}"
+        kind, n = column.type, column.null_count
+        if is_type.is_floating(kind):
+            n = int(np.isnan(np.asarray(column)).sum())
+        elif not (is_type.is_integer(kind) or is_type.is_boolean(kind)):
+            example = f" such as {column[0].as_py()!r}" if len(column) else ""
+            return f"{name!r} has {kind}{example}"
+        if n:
+            return f"{name!r} has {count(n, 'missing value')}"
     return None
 
 

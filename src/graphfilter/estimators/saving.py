@@ -28,31 +28,17 @@ from graphfilter.models.views import VIEWS
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
 from graphfilter.splits import N_FOLDS, NO_FOLD, has_folds
-from graphfilter.systems import System
-from graphfilter.systems.outside import (
-    NotImportedError,
-    WrongModelError,
-    describe_system,
-    read_system,
-    system_of,
-)
+from graphfilter.systems import System, outside
 from graphfilter.systems.pooling import TEMPERATURES
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, SCALES, TASKS, TargetScale
+from graphfilter.util import records
 from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.util.files import make_folder
-from graphfilter.util.records import (
-    convert,
-    read_checked_json,
-    read_tensors,
-    tensors_under,
-    write_checked_json,
-    write_tensors,
-)
 from graphfilter.version import __version__
 
-E = TypeVar("E", bound="FittedEstimator")
+E = TypeVar("E")
 
 # Raised by one when a file written today could not be read by the code of today's release.
 FORMAT = 1
@@ -113,7 +99,7 @@ def save_estimator(
         tensors["held"] = torch.tensor(estimator.held_)
     for i, network in enumerate(estimator.members_):
         tensors |= {f"member{i}.{k}": v for k, v in network.state_dict().items()}
-    checksum = write_tensors(
+    checksum = records.write_tensors(
         folder / MODEL_FILE, tensors, {"kind": "model", "format": FORMAT, "version": __version__}
     )
     names = getattr(estimator, "feature_names_in_", None)
@@ -130,8 +116,7 @@ def save_estimator(
             system = member.system
             numbers |= {name: getattr(system, name) for name in _OF_COMMITTEE}
             numbers |= {"model": system.describe(), "columns": member.columns}
-            if member.held_fold is not None:
-                numbers["held_fold"] = member.held_fold
+            numbers["held_fold"] = member.held_fold
         described.append(numbers)
     content = {
         "format": FORMAT,
@@ -148,16 +133,13 @@ def save_estimator(
         "links": estimator.links_checksum_,
         "members": described,
         "model_sha256": checksum,
+        "feature_names": None if names is None else names.tolist(),
+        "encoder": None if encoder is None else encoder.to_dict(),
+        "run": run,
     }
-    if names is not None:
-        content["feature_names"] = names.tolist()
-    if encoder is not None:
-        content["encoder"] = encoder.to_dict()
     if isinstance(first := estimator.members_[0], ChannelNetwork) and first.channels:
         content["channels"] = list(first.channels)
-    if run is not None:
-        content["run"] = run
-    write_checked_json(folder / CONFIG_FILE, content)
+    records.write_checked_json(folder / CONFIG_FILE, content)
 
 
 def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
@@ -182,7 +164,7 @@ def _plain_parameters(estimator: FittedEstimator) -> dict[str, Any]:
         pairs = parameters["class_weight"].items()
         parameters["class_weight"] = [[plain(k), float(w)] for k, w in pairs]
     if not isinstance(parameters.get("model", ""), str):
-        parameters["model"] = describe_system(system_of(parameters["model"]))
+        parameters["model"] = outside.describe_system(outside.system_of(parameters["model"]))
     return {name: plain(value) for name, value in parameters.items()}
 
 
@@ -196,8 +178,8 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
         raise ModelFileError(
             f"{folder}: there is no such folder; give the folder of a saved model."
         )
-    config = read_checked_json(folder / CONFIG_FILE)
-    tensors, metadata = read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
+    config = records.read_checked_json(folder / CONFIG_FILE)
+    tensors, metadata = records.read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
         if (version := content.get("format")) != FORMAT:
             raise ModelFileError(
@@ -210,7 +192,7 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
         )
     try:
         return _rebuild(cls, config, tensors, model)
-    except NotImportedError as error:
+    except outside.NotImportedError as error:
         raise ModelFileError(
             f"{folder}: {error}, which the model was made of, must be imported before it is "
             "loaded; it is not, and loading imports nothing. Import it, or name it with `model`, "
@@ -219,7 +201,7 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
-        if isinstance(error, ModelFileError | WrongModelError):
+        if isinstance(error, ModelFileError | outside.WrongModelError):
             raise
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise ModelFileError(
@@ -232,12 +214,12 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
     if isinstance(parameters.get("model"), dict):
-        parameters["model"] = read_system(parameters["model"], model)
+        parameters["model"] = outside.read_system(parameters["model"], model)
     elif model is not None:
-        raise WrongModelError(
+        raise outside.WrongModelError(
             f"model must be left out of a {cls.__name__} that was fitted by name; got {model!r}."
         )
-    estimator = cls(**parameters)
+    estimator: Any = cls(**parameters)
     saved = SavedConfig.read(config)
     task = TASKS[saved.task]
     estimator.task_, estimator.is_column_ = task, saved.is_column
@@ -276,7 +258,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
             columns = csr_array((1, described.columns), dtype=np.float32)
             seen = dataclasses.replace(sizes, features=columns)
         network = of_member.build(seen, seed=0)
-        network.load_state_dict(tensors_under(tensors, f"member{i}."))
+        network.load_state_dict(records.tensors_under(tensors, f"member{i}."))
         _check_network(of_member, network, saved.n_features)
         members.append(
             FittedMember(
@@ -289,7 +271,7 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
             )
         )
     promise, known = (
-        {name: value.numpy() for name, value in tensors_under(tensors, f"{part}.").items()}
+        {name: value.numpy() for name, value in records.tensors_under(tensors, f"{part}.").items()}
         for part in ("promise", "known")
     )
     estimator.calibration_ = Calibration.from_arrays(promise)
@@ -442,7 +424,7 @@ class SavedConfig:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> SavedConfig:
         """Return the config, of the right types and in range; TypeError or ValueError otherwise."""
-        config = convert(cls, dict(content))
+        config = records.convert(cls, dict(content))
         if config.task not in TASKS or config.scaling not in SCALINGS:
             raise ValueError(f"unknown task {config.task!r} or scaling {config.scaling!r}")
         if config.n_features < 0:
@@ -494,7 +476,7 @@ class SavedConfig:
         """Return the coefficients of all members in their pools, by name."""
         pools = {
             name: values.double().numpy()
-            for name, values in tensors_under(tensors, "pool.").items()
+            for name, values in records.tensors_under(tensors, "pool.").items()
             if name in POOLS
         }
         for name, values in pools.items():

@@ -88,11 +88,8 @@ class AdaptiveEstimator(VertexEstimator):
         what = " and ".join(parts)
         if not parts or self.operator == CHANNELS:
             return plain, chosen, ()
-        if self.operator != AUTO:
-            return plain, chosen, (f"{what} not used: the operator is {self.operator}.",)
-        if not len(split.val):
-            note = f"{what} not used: there are no validation vertices to decide by."
-            return plain, chosen, (f"{note} Use operator='channels' to use them.",)
+        if self.operator != AUTO or not len(split.val):
+            return plain, chosen, (f"{what} not used; operator='channels' uses them.",)
         options["callback"] = options["callback"].part(CHANNELS)
         of_channels = {**chosen, "operator": CHANNELS}
         rich, _, _ = super().train_on(prepared, split, seeds, of_channels, **options)
@@ -116,10 +113,7 @@ class AdaptiveEstimator(VertexEstimator):
                 dropout_on=self.dropout_on,
             )  # fmt: skip
         if self.dropout_on != "linear":
-            raise ConfigError(
-                "dropout_on must be 'linear' with the operator 'channels'; "
-                f"got {self.dropout_on!r}."
-            )
+            raise ConfigError("dropout_on must be 'linear' with the operator 'channels'.")
         return ChannelNetworkConfig(filter=filter, hidden_size=self.hidden_size, dropout=rate)
 
 

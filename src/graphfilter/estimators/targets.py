@@ -89,17 +89,13 @@ def check_magnitude(values: NDArray[np.float64]) -> None:
     """Raise where a number is too large to be learned, or its differences are too small."""
     large = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     if large > LARGEST_TARGET:
-        raise GraphError(
-            f"y must hold numbers up to {LARGEST_TARGET:g}, whose squares can be added up; got "
-            f"{large:g}. Divide them all by a number, or take their logarithms."
-        )
+        most = f"{LARGEST_TARGET:g}"
+        raise GraphError(f"y must hold numbers up to {most}; got {large:g}. Divide them all.")
     for column in values.T:
         gap = np.ptp(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0
         if 0 < gap < 1 / LARGEST_TARGET:
-            raise GraphError(
-                f"y must hold numbers that differ by {1 / LARGEST_TARGET:g} or more, so that "
-                f"squares are not 0; got {gap:.3g}. Multiply them all by a number."
-            )
+            least = f"{1 / LARGEST_TARGET:g}"
+            raise GraphError(f"y must differ by {least} or more; got {gap:.3g}. Multiply them all.")
 
 
 @in_one_line("Give y as one class per vertex (n,), or as 0 and 1 per label (n, L).")
@@ -163,15 +159,10 @@ def _array(y: Any) -> NDArray[np.float64]:
     values = np.asarray(dense)
     texts = (value for value in values.ravel().tolist() if isinstance(value, str))
     if values.dtype.kind in "OUS" and (text := next(texts, None)) is not None:
-        raise GraphError(
-            f"y must hold numbers; got the text {text!r}. Texts are classes: learn them with a "
-            "classifier."
-        )
+        raise GraphError(f"y must hold numbers; got the text {text!r}. Classify texts.")
     if values.dtype.kind == "f" and np.isinf(values).any():
-        raise GraphError(
-            f"y must hold finite numbers (Input contains infinity); row "
-            f"{np.argwhere(np.isinf(values))[0][0]} does. Give NaN where a number is unknown."
-        )
+        row = np.argwhere(np.isinf(values))[0][0]
+        raise GraphError(f"y must hold finite numbers (Input contains infinity), in row {row} too.")
     array = check_array(
         dense, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
     )

@@ -26,13 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph, links_checksum
 from graphfilter.estimators.calibration import Calibration, calibrate
-from graphfilter.estimators.earlier import (
-    NO_IDS,
-    Earlier,
-    KnownVertices,
-    describe_known,
-    named,
-)
+from graphfilter.estimators.earlier import NO_IDS, Earlier, KnownVertices, describe_known, named
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
     ALL,
@@ -159,12 +153,7 @@ class VertexEstimator(BaseEstimator):
         if (target.codes >= 0).any():
             return
         if target.values is not None and len(target.names) > 1:
-            empty = np.flatnonzero(np.isnan(target.values).all(axis=0))
-            lacking = f"{target.names[empty[0]]} for none" if len(empty) else "no vertex has all"
-            raise GraphError(
-                f"every column of y must be known for some of the same vertices; {lacking}. "
-                "Leave a column out."
-            )
+            raise GraphError("y must be known in all columns for some vertices; leave one out.")
         raise GraphError("y must be known for some vertices; it is known for none.")
 
     def choose(self, target: Target, split: Split) -> dict[str, Any]:
@@ -344,16 +333,10 @@ class VertexEstimator(BaseEstimator):
             members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
         if any(r.stopped == "diverged" and r.best_epoch == 0 for r in results):
-            raise GraphFilterError(
-                "training diverged before anything was learned; lower the learning rates, or "
-                "scale the features."
-            )
+            raise GraphFilterError("training diverged; lower the learning rates or scale features.")
         # Only now: a fit that fails leaves the estimator as it was.
-        self.task_, self.target_names_, self.is_column_ = (
-            target.task,
-            target.names,
-            target.is_column,
-        )
+        self.task_, self.target_names_ = target.task, target.names
+        self.is_column_ = target.is_column
         self.target_scales_, self.class_weights_, self.split_ = scales, weights, whole
         self.results_, self.graph_, self.prepared_ = results, fitted, prepared
         self.chosen_, self.notes_ = chosen, notes
@@ -489,10 +472,7 @@ class VertexEstimator(BaseEstimator):
         """
         target = prepared.graph
         if self.system_.keeps_graph and target.checksum() != self.graph_.checksum():
-            raise GraphError(
-                "this network is bound to the graph it was fitted on and cannot predict another "
-                "one."
-            )
+            raise GraphError("this network is bound to its graph and cannot predict another one.")
         if prepared.known is not None:
             grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
             return [dataclasses.replace(member, folds=None) for member in grown]
@@ -500,10 +480,7 @@ class VertexEstimator(BaseEstimator):
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
         used = [member for member in members if member.weight > 0]
         if not used:
-            raise GraphError(
-                "every member of this model is bound to the vertices of the graph it was fitted "
-                "on; it cannot predict another graph."
-            )
+            raise GraphError("every member is bound to its graph and cannot predict another one.")
         return used
 
     def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None:

@@ -18,15 +18,6 @@ MOST_CLASSES = 40
 N_BINS = 10
 # Points of a curve over all thresholds, and of a scatter plot.
 MOST_POINTS, MOST_DOTS = 300, 3000
-CHOSEN_BY = {
-    "f1": "the best F1 on the validation vertices",
-    "accuracy": "the best accuracy on the validation vertices",
-    "balanced_accuracy": "the best balanced accuracy on the validation vertices",
-    "mcc": "the best Matthews correlation on the validation vertices",
-    "cost": "the lowest cost on the validation vertices",
-    "given": "as given",
-    "default": "the more probable class is predicted",
-}
 
 
 def classes_section(fit: Fit) -> dict[str, Any]:
@@ -156,7 +147,10 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
     name, positive = PARTS[fit.part], measured["positive"]
     start = f"“{positive}” is predicted where it is the more probable class"
     if not is_default:
-        by = CHOSEN_BY[measured["metric"]]
+        metric = {"mcc": "Matthews correlation", "f1": "F1"}.get(measured["metric"])
+        metric = metric or measured["metric"].replace("_", " ")
+        best = "lowest" if metric == "cost" else "best"
+        by = "as given" if metric == "given" else f"the {best} {metric} on the validation vertices"
         start = f"“{positive}” is predicted from a probability of {threshold:.3g} ({by})"
     sentence = (
         f"{start}: on the {name} vertices {chosen['found']:,} of the "

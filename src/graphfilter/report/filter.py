@@ -25,23 +25,10 @@ _SHAPES = {
     (True, False, False): ("low-pass", "it averages each vertex with its neighbours"),
     (False, True, False): ("band-pass", "it keeps the middle frequencies"),
     (False, False, True): ("high-pass", "it contrasts each vertex with its neighbours"),
-    (True, True, False): (
-        "a weak low-pass",
-        "it keeps each vertex's own features, smoothed a little",
-    ),
-    (False, True, True): (
-        "a weak high-pass",
-        "it keeps each vertex's own features and contrasts them with the neighbours'",
-    ),
-    (True, False, True): (
-        "band-stop",
-        "it keeps agreement and contrast with neighbours, and drops what lies between",
-    ),
-    (True, True, True): (
-        "nearly flat",
-        "it passes every frequency, to within a factor of two, and so mostly keeps each "
-        "vertex's own features",
-    ),
+    (True, True, False): ("a weak low-pass", "it smooths each vertex's own features a little"),
+    (False, True, True): ("a weak high-pass", "it sharpens each vertex's own features a little"),
+    (True, False, True): ("band-stop", "it drops the middle frequencies"),
+    (True, True, True): ("nearly flat", "it mostly keeps each vertex's own features"),
 }
 
 

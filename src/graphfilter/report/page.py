@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data.graph import Graph
-from graphfilter.report.classes import (
-    classes_section,
-    decision_section,
-    labels_section,
-    numbers_section,
-)
+from graphfilter.report import classes
 from graphfilter.report.filter import filter_section
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
@@ -68,10 +63,10 @@ def render_report(summary: FitSummary) -> str:
         "needs": content.groups,
         "filter": filter_section(content, fit.task),
         "graph": graph_section(fit),
-        "classes": classes_section(fit) if fit.task.one_class else None,
-        "labels": labels_section(fit) if "labels" in fit.task.sections else None,
-        "numbers": numbers_section(fit) if fit.task is REGRESSION else None,
-        "decision": decision_section(fit, metrics.get("decision")),
+        "classes": classes.classes_section(fit) if fit.task.one_class else None,
+        "labels": classes.labels_section(fit) if "labels" in fit.task.sections else None,
+        "numbers": classes.numbers_section(fit) if fit.task is REGRESSION else None,
+        "decision": classes.decision_section(fit, metrics.get("decision")),
         "vertices": vertices_section(fit, content.lists),
         "made": {"setting": content.settings},
     }

@@ -26,15 +26,11 @@ def _table(fit: Fit, listed: WorkList) -> dict[str, Any]:
 
 
 def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
-    names, codes, labelled = (
-        fit.names,
-        fit.plan.target.codes,
-        fit.plan.is_labelled[listed.vertices].any(),
-    )
-    ids, decision = (
-        fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices),
-        fit.user_decision,
-    )
+    names, codes, decision = fit.names, fit.plan.target.codes, fit.user_decision
+    labelled = fit.plan.is_labelled[listed.vertices].any()
+    ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
+    # Without labels where all lack them.
+    shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
     heads = ["Vertex", "Part", "Given", "Predicted", "Probability", "Of the given"]
     if listed.name == MOST_LIKELY:
         assert fit.positive is not None
@@ -44,21 +40,13 @@ def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
         text = f"The vertices {which} whose probability of {name} is highest{cut}."
         heads[4], shown = f"Probability of {name}", (0, 1, 3, 4)
     elif listed.name == LEAST_SURE:
-        title, rule = "Least sure", "whose most probable class is the least probable"
+        title, rule = "Least sure", "most probable class is the least probable"
         if decision is not None:
-            rule = (
-                f"whose probability of “{decision.positive}” is nearest to {decision.threshold:.3g}"
-            )
-        text = f"The predictions to check first: the vertices {rule}{cut}."
-        # Without labels where all lack them.
-        shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
+            rule = f"probability of “{decision.positive}” is nearest to {decision.threshold:.3g}"
+        text = f"The predictions to check first: the vertices whose {rule}{cut}."
     else:
         title = "Possible label errors"
-        text = (
-            "Labelled vertices with another prediction than their label, the least probable label "
-            f"first, training vertices included{cut}."
-        )
-        shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
+        text = f"Labelled vertices, trained ones too, predicted otherwise than their label{cut}."
     rows = []
     for v in listed.vertices.tolist():
         label, answer = int(codes[v]), int(fit.answers[v])
@@ -97,13 +85,10 @@ def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
         which = [fit.names[column]] if several else []
         shown = number(error) if numbers else f"{error:.3f}"
         rows.append([str(ids[v]), str(fit.plan.parts[v]), *which, *written, shown])
-    what = "labels"
-    if numbers:
-        what = "numbers, in deviations," if several else "number"
     return {
         "title": "Largest errors",
-        "why": f"Vertices with the largest error in their known {what}, training vertices "
-        f"included{cut}: exceptions, or mistakes in the table.",
+        "why": f"Vertices, trained ones too, whose known value is missed most{cut}: exceptions, or "
+        "mistakes in the table.",
         "heads": [
             "Vertex", "Part", *(["Number"] if several else []), "Given", "Predicted",
             "Error" if numbers else "Log loss",

@@ -15,16 +15,8 @@ from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_coverage, fewest_for
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.plan import FitRequest, Plan
-from graphfilter.training import Task
-from graphfilter.training.scores import Coverage, chance_of_coverage, coverage_by, looked_for
-from graphfilter.training.thresholds import (
-    DECISION_METRICS,
-    Costs,
-    Decision,
-    choose_threshold,
-    lifts,
-    score_decision,
-)
+from graphfilter.training import Task, thresholds
+from graphfilter.training.scores import Coverage, chance_of_coverage, looked_for
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter.util.words import count, number
 
@@ -42,13 +34,13 @@ class DecisionRule:
     positive: int
     metric: str
     threshold: float | None
-    costs: Costs
+    costs: thresholds.Costs
     is_named: bool = False
 
 
 def settle(
     rule: DecisionRule | None, plan: Plan, probabilities: NDArray[np.float64]
-) -> Decision | None:
+) -> thresholds.Decision | None:
     """Choose the threshold on the validation vertices, where it was not given."""
     if rule is None:
         return None
@@ -56,8 +48,8 @@ def settle(
     if threshold is None:
         scores = probabilities[val, rule.positive]
         truth = plan.target.codes[val] == rule.positive
-        threshold = choose_threshold(scores, truth, rule.metric, rule.costs)
-    return Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
+        threshold = thresholds.choose_threshold(scores, truth, rule.metric, rule.costs)
+    return thresholds.Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
 
 
 def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
@@ -85,17 +77,15 @@ def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
         if not 0 <= threshold <= 1:
             raise ConfigError(f"`threshold` must be a probability from 0 to 1; got {word}.")
         return DecisionRule(positive, "given", threshold, costs, is_named)
-    metric = check_name("threshold", word, DECISION_METRICS)
+    metric = check_name("threshold", word, thresholds.DECISION_METRICS)
     if len(np.unique(codes[split.val])) < 2:
-        raise ConfigError(
-            f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are "
-            f"{len(split.val)}, of one class at most. Give a probability, or label more vertices."
-        )
+        text = f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are"
+        raise ConfigError(f"{text} none. Give a probability, or label more vertices.")
     return DecisionRule(positive, metric, None, costs, is_named)
 
 
 def measure_decision(
-    decision: Decision, plan: Plan, probabilities: NDArray[np.float64]
+    decision: thresholds.Decision, plan: Plan, probabilities: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
     positive = plan.names.index(decision.positive)
@@ -106,20 +96,22 @@ def measure_decision(
         if not len(index):
             continue
         scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
-        content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
-        content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
-        content["lift"][part] = lifts(scores, truth)
+        content["scores"][part] = thresholds.score_decision(
+            scores, truth, decision.threshold, decision.costs
+        )
+        content["at_one_half"][part] = thresholds.score_decision(scores, truth, 0.5, decision.costs)
+        content["lift"][part] = thresholds.lifts(scores, truth)
     return content
 
 
 def answers_of(
-    task: Task, outputs: NDArray[np.float64], names: list[str], decision: Decision | None
+    task: Task, outputs: NDArray[np.float64], names: list[str], decision: thresholds.Decision | None
 ) -> NDArray[Any]:
     """Return the predictions: by the decision where there is one, otherwise by the task."""
     return task.decide(outputs) if decision is None else decision.decide(outputs, names)
 
 
-def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
+def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> thresholds.Costs:
     """Read ``true:predicted=cost``; an error that is not named costs 1."""
     errors = {f"{positive}:{negative}": "missed", f"{negative}:{positive}": "false_alarm"}
     costs: dict[str, float] = {}
@@ -134,7 +126,7 @@ def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
         costs[errors[pair.strip()]] = cost
     if costs and not any({"missed": 1.0, "false_alarm": 1.0, **costs}.values()):
         raise ConfigError("`cost`: one of the two errors must have a cost above 0; got 0 for both.")
-    return Costs(**costs)
+    return thresholds.Costs(**costs)
 
 
 def _read_number(text: str) -> float | None:
@@ -209,28 +201,16 @@ class Calibration:
         chance = chance_of_coverage(self.coverage, self.n_calibrated, len(self.test))
         return Coverage.of(self.held[self.test].ravel()), chance
 
-    def by_group(self) -> dict[str, dict[str, Coverage]]:
-        """Return the coverage of test vertices by class or label, by number and by degree."""
+    def by_name(self) -> dict[str, Coverage]:
+        """Return the coverage of test vertices by class, label or number."""
         plan, test, names = self.plan, self.test, self.plan.names
-        groups: dict[str, dict[str, Coverage]] = {"class": {}, "number": {}, "degree": {}}
-        if not len(test):
-            return groups
-        held = self.held[test]
-        if self.sets is None and len(names) > 1:
-            columns = zip(names, held.T, strict=True)
-            groups["number"] = {name: Coverage.of(column) for name, column in columns}
-        elif self.sets is not None and plan.target.task.one_class:
-            by_code = coverage_by(held[:, 0], plan.target.codes[test])
-            groups["class"] = {names[code]: seen for code, seen in by_code.items()}
-        elif self.sets is not None:
-            pairs = zip(names, self.sets[test].T, (plan.truth[test] > 0.5).T, strict=True)
-            groups["class"] = {n: Coverage.of(inside[has]) for n, inside, has in pairs if has.any()}
-        degrees = np.diff(plan.graph.indptr)[test]
-        first, second = np.quantile(degrees, [1 / 3, 2 / 3], method="lower")
-        words = (f"up to {first}", f"up to {second}", "more")
-        thirds = np.repeat((degrees > first).astype(int) + (degrees > second), held.shape[1])
-        groups["degree"] = {words[k]: s for k, s in coverage_by(held.ravel(), thirds).items()}
-        return groups
+        inside = self.held[test] if self.sets is None else self.sets[test]
+        if plan.target.task.one_class:
+            has = np.eye(len(names), dtype=bool)[plan.target.codes[test]]
+        else:
+            has = np.ones_like(inside) if self.sets is None else plan.truth[test] > 0.5
+        columns = zip(names, inside.T, has.T, strict=True)
+        return {name: Coverage.of(held[own]) for name, held, own in columns if own.any()}
 
     @property
     def is_exchangeable(self) -> bool:
@@ -259,27 +239,17 @@ class Calibration:
                 f"{len(self.sets):,} vertices have one class."
             ]
         if self.n_widened:
-            lines.append(
-                f"{count(self.n_widened, 'set holds', 'sets hold')} an additional class, the "
-                "one that the threshold predicts: coverage may be higher than promised."
-            )
+            lines.append(f"Sets that hold the class of the threshold too: {self.n_widened:,}.")
         calibrated = count(self.n_calibrated, "validation vertex", "validation vertices")
         if self.n_calibrated < fewest_for(self.coverage):
             lines.append(too_few(self.n_calibrated, self.coverage))
         elif self.is_aside:
-            lines.append(
-                f"Calibrated on {calibrated} set aside, which chose neither epochs nor weights."
-            )
+            lines.append(f"Calibrated on {calibrated} set aside, which chose nothing.")
         else:
-            lines.append(
-                f"Calibrated on the {calibrated} that also chose the epochs; with so few, "
-                "coverage may be a few points lower than promised."
-            )
+            text = "that also chose the epochs: coverage may be a few points lower"
+            lines.append(f"Calibrated on the {calibrated} {text}.")
         if not self.is_exchangeable:
-            lines.append(
-                "Coverage is not guaranteed: the test vertices are from another time or "
-                "other groups than the calibration vertices."
-            )
+            lines.append("Coverage is not guaranteed for vertices of another time or other groups.")
         if self.observed is not None:
             seen, (low, high) = self.observed
             lines.append(
@@ -287,8 +257,6 @@ class Calibration:
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
                 f"exchangeable vertices: {low:.1%} to {high:.1%}."
             )
-            if task.one_class and seen.share > high:
-                lines.append("Every set holds the most probable class: coverage may be higher.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:
@@ -305,8 +273,8 @@ class Calibration:
         if self.observed is not None:
             seen, chance = self.observed
             content |= {"observed": asdict(seen), "chance": chance}
-            for group, rows in self.by_group().items():
-                content[f"by_{group}"] = {name: asdict(of_row) for name, of_row in rows.items()}
+            kind = "by_number" if self.sets is None else "by_class"
+            content[kind] = {name: asdict(seen) for name, seen in self.by_name().items()}
         return content
 
 
@@ -363,10 +331,7 @@ def check_coverage_request(plan: Plan, coverage: float | None) -> None:
     if coverage is not None:
         check_coverage(coverage)
         if not len(plan.split.val):
-            raise ConfigError(
-                "a coverage is calibrated on validation vertices; there are none. Leave it out, "
-                "or divide the vertices in another way."
-            )
+            raise ConfigError("a coverage is calibrated on validation vertices; there are none.")
 
 
 def calibration_share(n_validation: int, coverage: float) -> float:

@@ -18,18 +18,7 @@ from numpy.typing import NDArray
 
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
-from graphfilter.training import REGRESSION
-from graphfilter.training.comparing import (
-    SIGNIFICANCE,
-    Measure,
-    average_precision_of,
-    corrected_t_test,
-    draw_scores,
-    drawn_interval,
-    drawn_p_value,
-    mcnemar_test,
-    wilson_interval,
-)
+from graphfilter.training import REGRESSION, comparing
 from graphfilter.training.scores import is_rare
 from graphfilter.training.thresholds import EQUAL_COSTS, Costs
 from graphfilter.util.words import number
@@ -88,7 +77,7 @@ class Yardstick(ABC):
         """Return the score of a model."""
 
     @abstractmethod
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[comparing.Measure]:
         """Return what measures the score of each model in drawings."""
 
     strata: NDArray[np.int64] | None = None
@@ -97,19 +86,21 @@ class Yardstick(ABC):
     @cached_property
     def drawn(self) -> Array:
         """Scores of every model on drawings of the vertices (K, B)."""
-        return draw_scores(self.measures(), len(self.truth), strata=self.strata)
+        return comparing.draw_scores(self.measures(), len(self.truth), strata=self.strata)
 
     def interval(self, number: int) -> tuple[float, float]:
         """Return the 95 % interval of a score."""
-        return drawn_interval(self.drawn[number])
+        return comparing.drawn_interval(self.drawn[number])
 
     def p_value(self, first: int, second: int) -> float:
         """Return the two-sided p-value of two models being equally good."""
-        return drawn_p_value(self.drawn[first], self.drawn[second])
+        return comparing.drawn_p_value(self.drawn[first], self.drawn[second])
 
     def beats(self, first: int, second: int) -> bool:
         """Return whether one model is clearly better than another."""
-        return self.lead(first, second) > 0 and self.p_value(first, second) <= SIGNIFICANCE
+        return (
+            self.lead(first, second) > 0 and self.p_value(first, second) <= comparing.SIGNIFICANCE
+        )
 
     def lead(self, first: int, second: int) -> float:
         """Return by how much one model is better than another."""
@@ -139,15 +130,15 @@ class Accuracy(Yardstick):
     def value(self, number: int) -> float:
         return float(self._right(number).mean())
 
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[comparing.Measure]:
         return []
 
     def interval(self, number: int) -> tuple[float, float]:
         right = self._right(number)
-        return wilson_interval(int(right.sum()), len(right))
+        return comparing.wilson_interval(int(right.sum()), len(right))
 
     def p_value(self, first: int, second: int) -> float:
-        return mcnemar_test(self._right(first), self._right(second))
+        return comparing.mcnemar_test(self._right(first), self._right(second))
 
     def _right(self, number: int) -> NDArray[np.bool_]:
         return self.models[number].answers == self.truth
@@ -166,16 +157,19 @@ class Ranking(Yardstick):
     def value(self, number: int) -> float:
         return float(self.measures()[number](np.ones((1, len(self.truth))))[0])
 
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[comparing.Measure]:
         is_positive = self.truth == self.positive
-        return [average_precision_of(m.outputs[:, self.positive], is_positive) for m in self.models]
+        return [
+            comparing.average_precision_of(m.outputs[:, self.positive], is_positive)
+            for m in self.models
+        ]
 
     def interval(self, number: int) -> tuple[float, float]:
         """Return the interval; of a perfect ranking, that of finding all positives."""
         low, high = super().interval(number)
         if self.value(number) == 1:
             n = int((self.truth == self.positive).sum())
-            low = wilson_interval(n, n)[0]
+            low = comparing.wilson_interval(n, n)[0]
         return low, high
 
 
@@ -191,7 +185,7 @@ class MeanLoss(Yardstick):
     def value(self, number: int) -> float:
         return float(self.losses(self.models[number]).mean())
 
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[comparing.Measure]:
         every = [self.losses(model) for model in self.models]
         return [lambda drawn, loss=losses: drawn @ loss / len(loss) for losses in every]
 
@@ -222,7 +216,7 @@ class MeanCost(MeanLoss):
             (self.costs.missed, of_positive), (self.costs.false_alarm, ~of_positive),
         ):  # fmt: skip
             if (n := int(index.sum())) and not wrong[index].any():
-                high += cost * wilson_interval(0, n)[1] * n / len(wrong)
+                high += cost * comparing.wilson_interval(0, n)[1] * n / len(wrong)
         return low, high
 
 
@@ -235,7 +229,7 @@ class _Paired(MeanLoss):
         if len(self.truth) < 2:
             return 1.0
         difference = self.losses(self.models[first]) - self.losses(self.models[second])
-        return corrected_t_test(difference, 0.0)
+        return comparing.corrected_t_test(difference, 0.0)
 
 
 class TypicalError(_Paired):
@@ -338,7 +332,7 @@ def compare(fit: Fit, meaning: str = "") -> Comparison:
             return Score(title, meaning, value, measure.write(value), low, high)
         lead, p_value = measure.lead(0, number), measure.p_value(0, number)
         verdict = "better" if lead > 0 else "worse"
-        if p_value > SIGNIFICANCE:
+        if p_value > comparing.SIGNIFICANCE:
             verdict = "tie"
         shown = measure.write(value)
         return Score(title, meaning, value, shown, low, high, lead, p_value, verdict)

@@ -25,8 +25,10 @@ from graphfilter.util.words import count, listed, number
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-FEATURES, DEGREE, VARIATION, ANSWERS = "features", "degree", "variation", "answers"
-KINDS = (FEATURES, DEGREE, VARIATION, ANSWERS)
+FEATURES, DEGREE, ANSWERS = "features", "degree", "answers"
+KINDS = (FEATURES, DEGREE, ANSWERS)
+# What version 0.2 compared too.
+_NO_LONGER = "variation"
 # Thresholds of a column: tenths of its values, its largest, and just below its smallest.
 N_THRESHOLDS = 11
 # Numbers of a matrix that are looked at together.
@@ -173,23 +175,20 @@ class Reference:
     Attributes
     ----------
     columns : dict of str to ColumnSummary
-        Features, degrees, how far neighbours' predictions differ, and predictions. The last two of
-        vertices that were not trained on, where there are some.
+        Features, degrees, and predictions: the last of vertices that were not trained on, where
+        there are some.
     losses : tuple of LossBins
         Of the judged vertices: what predictions lose by how sure they are; of numbers one each.
     measured : array (k,)
         The mean of each of those losses.
     part : str
         Which vertices are judged: test, or val or train where there are no others.
-    deviation : array (T,)
-        Of the predictions, where they are numbers.
     """
 
     columns: dict[str, ColumnSummary]
     losses: tuple[LossBins, ...]
     measured: Array
     part: str
-    deviation: Array
 
     @classmethod
     def of(cls, fit: Fit) -> Reference:
@@ -199,20 +198,16 @@ class Reference:
         unseen = np.setdiff1d(every, fit.plan.split.train)
         seen = sample(every, graph.n_features, fit.plan.seed)
         sampled = sample(unseen if len(unseen) else every, n, fit.plan.seed)
-        deviation = np.ones(1)
-        if task is REGRESSION:
-            deviation = np.maximum(outputs.std(axis=0), 1e-12)
-        columns = make_columns(graph, task, outputs[sampled], answers, seen, sampled, n, deviation)
+        columns = make_columns(graph, task, outputs[sampled], answers[sampled], seen, n)
         if not fit.plan.has_features:
             columns.pop(FEATURES, None)
         judged, truth = fit.judged, fit.plan.truth[fit.judged]
         pairs = signals_and_losses(task, outputs[judged], answers[judged], truth)
         return cls(
-            {kind: ColumnSummary.of(values) for kind, values in columns.items() if values.shape[0]},
+            {kind: ColumnSummary.of(values) for kind, values in columns.items()},
             tuple(LossBins.of(*pair) for pair in pairs),
             np.array([losses.mean() for _, losses in pairs]),
             fit.part,
-            deviation,
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -220,9 +215,6 @@ class Reference:
         arrays: dict[str, NDArray[Any]] = {
             "promised": self.measured,
             "part": np.array([list(PARTS).index(self.part)]),
-            "deviation": self.deviation,
-            # Of the predictions on the graph, which version 0.2 reads.
-            "frequency": np.array([np.nan]),
         }
         nested: dict[str, ColumnSummary | LossBins] = {
             f"columns.{kind}": summary for kind, summary in self.columns.items()
@@ -243,21 +235,17 @@ class Reference:
             name, _, part = rest.partition(".")
             if kind in nested and part:
                 nested[kind].setdefault(name, {})[part] = values
-        measured, deviation = (np.asarray(arrays[k], float) for k in ("promised", "deviation"))
+        measured = np.asarray(arrays["promised"], float)
         part = list(PARTS)[int(np.asarray(arrays["part"]).item())]
-        if not (np.isfinite(measured).all() and np.isfinite(deviation).all()):
-            raise ValueError("a reference must hold finite numbers")
-        if measured.shape != (len(nested["losses"]),) or not (deviation > 0).all():
+        if measured.shape != (len(nested["losses"]),) or not np.isfinite(measured).all():
             raise ValueError("a reference whose losses do not fit together")
+        nested["columns"].pop(_NO_LONGER, None)
         if not set(nested["columns"]) <= set(KINDS):
             raise ValueError(f"a reference with other columns: {sorted(nested['columns'])}")
         losses = [nested["losses"][str(t)] for t in range(len(measured))]
-        try:
-            columns = {n: ColumnSummary.from_arrays(**v) for n, v in nested["columns"].items()}
-            bins = tuple(LossBins.from_arrays(**each) for each in losses)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
-        return cls(columns, bins, measured, part, deviation)
+        columns = {n: ColumnSummary.from_arrays(**v) for n, v in nested["columns"].items()}
+        bins = tuple(LossBins.from_arrays(**each) for each in losses)
+        return cls(columns, bins, measured, part)
 
 
 def sample(rows: Index, n_features: int, seed: int) -> Index:
@@ -269,47 +257,15 @@ def sample(rows: Index, n_features: int, seed: int) -> Index:
 
 
 def make_columns(
-    graph: Graph,
-    task: Task,
-    outputs: NDArray[Any],
-    answers: NDArray[Any],
-    seen: Index,
-    sampled: Index,
-    n: int,
-    deviation: Any,
+    graph: Graph, task: Task, outputs: NDArray[Any], answers: NDArray[Any], seen: Index, n: int
 ) -> dict[str, Any]:
-    """Return what is compared: of the vertices ``seen``, and predictions of those ``sampled``.
-
-    ``outputs`` are of the sampled ones, ``answers`` of all vertices, of ``n`` names.
-    """
-    said = answers[sampled]
-    if task.one_class:
-        said = np.eye(n)[said]
+    """Return what is compared: of the vertices ``seen``, and outputs and answers of ``n`` names."""
+    said = np.eye(n)[answers] if task.one_class else answers
     columns = {
         DEGREE: np.diff(graph.indptr)[seen, None],
-        VARIATION: variation(graph, answers, sampled, deviation),
         ANSWERS: outputs if task is REGRESSION else said,
     }
     return columns if graph.features is None else {**columns, FEATURES: graph.features[seen]}
-
-
-def variation(graph: Graph, answers: NDArray[Any], rows: Index, deviation: Any = 1.0) -> Any:
-    """Return how far the predictions of neighbours differ from those of some vertices: (m, 1).
-
-    Of classes and labels the share of neighbours with another one; of numbers the distance from
-    their mean in deviations. Vertices without neighbours are left out.
-    """
-    degrees = np.diff(graph.indptr)[rows]
-    rows, degrees = rows[degrees > 0], degrees[degrees > 0]
-    if not len(rows):
-        return np.zeros((0, 1))
-    links = graph.adjacency[rows]
-    first, neighbours = links.indptr[:-1], answers[links.indices]
-    if answers.ndim == 2:
-        means = np.add.reduceat(neighbours, first, dtype=np.float64) / degrees[:, None]
-        return (abs(answers[rows] - means) / deviation).mean(axis=1, keepdims=True)
-    differs = neighbours != np.repeat(answers[rows], degrees)
-    return (np.add.reduceat(differs, first, dtype=np.float64) / degrees)[:, None]
 
 
 def signals_and_losses(
@@ -334,7 +290,7 @@ def signals_and_losses(
 
 
 # An edge counts at both of its ends: two vertices say as much as one that is independent.
-SHARED = {DEGREE: 2, VARIATION: 2}
+SHARED = {DEGREE: 2}
 # Fewer vertices are too few to find a change of a usual size.
 FEW = 30
 # The most changes that are listed on the terminal.
@@ -348,16 +304,13 @@ class Move:
     Attributes
     ----------
     kind : str
-        features, degree, variation or answers.
+        features, degree or answers.
     what : str
         The vertices that are counted, in words: those above the threshold.
     before, now : float
         Their share at the fit and now.
     p_value : float
         Corrected for the number of comparisons (Holm).
-    by_growth : bool
-        Whether known vertices of the same graph have as many neighbours as the new ones, more
-        than at the fit: a graph that grows has more edges per vertex.
     """
 
     kind: str
@@ -365,12 +318,11 @@ class Move:
     before: float
     now: float
     p_value: float
-    by_growth: bool = False
 
     @property
     def moved(self) -> bool:
-        """Whether it differs beyond chance, and beyond what the graph's growth explains."""
-        return self.p_value <= SIGNIFICANCE and not self.by_growth
+        """Whether it differs beyond chance."""
+        return self.p_value <= SIGNIFICANCE
 
     @property
     def sentence(self) -> str:
@@ -430,18 +382,11 @@ class Drift:
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if moved:
             shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
-            more = f"; and {len(moved) - most:,} more" if len(moved) > most else ""
-            are = "is" if len(moved) == 1 else "are"
-            said = [f"Drift: of {of} {len(moved):,} {are} beyond chance {alarms}: {shown}{more}."]
+            more = "; and more" if len(moved) > most else ""
+            said = [f"Drift: of {of} {len(moved):,} beyond chance {alarms}: {shown}{more}."]
         else:
             few = f" Only large changes show in {self.compared}." if self.n_compared < FEW else ""
             said = [f"No drift: of {of} none is beyond chance {alarms}.{few}"]
-        said += [
-            f"The graph has grown: vertices with {move.sentence}, among known vertices as among "
-            "new ones."
-            for move in self.moves
-            if move.by_growth and move.p_value <= SIGNIFICANCE
-        ]
         return [*said, *self.say_losses()]
 
     def say_losses(self) -> list[str]:
@@ -461,10 +406,8 @@ class Drift:
             f"it was {before}."
         ]
         if self.beyond_chance:
-            sentences.append(
-                "After such drift they may not be, and the true value may lie far outside this "
-                "interval: label some of these vertices to measure it."
-            )
+            text = "After such drift they may not be, and the true value may lie far outside this"
+            sentences.append(f"{text} interval: label some of these vertices to measure it.")
         return sentences
 
 
@@ -498,8 +441,9 @@ def find_drift(
     n, seen = len(names), sample(rows, graph.n_features, seed)
     sampled = sample(rows, n, seed)
     said = outputs(sampled)
-    columns = make_columns(graph, task, said, answers, seen, sampled, n, reference.deviation)
-    titles = {kind: [kind] for kind in (DEGREE, VARIATION)} | {
+    columns = make_columns(graph, task, said, answers[sampled], seen, n)
+    titles = {
+        DEGREE: [DEGREE],
         ANSWERS: names,
         FEATURES: graph.feature_names or [f"feature {i}" for i in range(graph.n_features)],
     }
@@ -513,32 +457,14 @@ def find_drift(
             titles[kind], summary.thresholds, moved.threshold, moved.before, moved.now,
             moved.p_values, strict=True,
         ):  # fmt: skip
-            what, is_below = _in_words(kind, title, float(t), limits, task)
+            what, is_below = _in_words(kind, title, float(t), limits)
             shares = (1 - before, 1 - now) if is_below else (before, now)
             rough.append(Move(kind, what, float(shares[0]), float(shares[1]), float(p)))
-    grown = are_new and _has_grown(reference, graph, rows, seed)
     p_values = holm([m.p_value for m in rough]) if rough else []
-    moves = [
-        replace(m, p_value=float(p), by_growth=m.kind == DEGREE and grown)
-        for m, p in zip(rough, p_values, strict=True)
-    ]
-    moves.sort(key=lambda move: (not move.moved, move.p_value, -abs(move.now - move.before)))
+    moves = [replace(m, p_value=float(p)) for m, p in zip(rough, p_values, strict=True)]
+    moves.sort(key=lambda move: (move.p_value, -abs(move.now - move.before)))
     losses = _expect(reference, task, names, said, answers[sampled])
     return Drift(len(rows), are_new, tuple(moves), losses, reference.part)
-
-
-def _has_grown(reference: Reference, graph: Graph, new: Index, seed: int) -> bool:
-    """Return whether known vertices have more neighbours than at the fit, and as many as new ones.
-
-    Both beyond chance, and within it.
-    """
-    degrees, shared = np.diff(graph.indptr)[:, None], SHARED[DEGREE]
-    old = sample(np.setdiff1d(np.arange(graph.n_vertices), new), 1, seed)
-    before = reference.columns[DEGREE].compare(degrees[old], shared=shared)
-    if not len(old) or before.p_values[0] > SIGNIFICANCE or before.now[0] < before.before[0]:
-        return False
-    added = ColumnSummary.of(degrees[old]).compare(degrees[sample(new, 1, seed)], shared=shared)
-    return bool(added.p_values[0] > SIGNIFICANCE)
 
 
 def _expect(
@@ -568,16 +494,9 @@ def _expect(
     return tuple(losses)
 
 
-def _in_words(kind: str, title: str, t: float, limits: Array, task: Task) -> tuple[str, bool]:
+def _in_words(kind: str, title: str, t: float, limits: Array) -> tuple[str, bool]:
     """Return which vertices are counted, and whether those are the ones below a threshold."""
-    subject = {
-        FEATURES: repr(title),
-        DEGREE: "neighbours",
-        VARIATION: "neighbours with another prediction",
-        ANSWERS: f"the answer {title!r}",
-    }[kind]
-    if kind == VARIATION and task is REGRESSION:
-        subject = "distance from neighbours' answers, in deviations,"
+    subject = {FEATURES: repr(title), DEGREE: "neighbours", ANSWERS: f"the answer {title!r}"}[kind]
     finite = limits[np.isfinite(limits)]
     if set(finite[1:].tolist()) <= {0.0, 1.0} and t >= 0 and kind in (FEATURES, ANSWERS):
         return subject, False
@@ -588,6 +507,4 @@ def _in_words(kind: str, title: str, t: float, limits: Array, task: Task) -> tup
         return f"{subject} below {least:.4g}, the least at the fit", True
     if kind == DEGREE:
         return f"more than {count(round(t), 'neighbour')}", False
-    if kind == VARIATION and task is not REGRESSION:
-        return f"more than {t:.0%} of {subject}", False
     return f"{subject} above {t:.4g}", False

@@ -115,15 +115,14 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
 def _whether_graph_helps(comparison: Comparison) -> str:
     """Return whether the graph helps, and whether a fixed filter would do."""
     alone, fixed = comparison.named[NO_GRAPH], comparison.named[LOW_PASS]
-    if alone.verdict == "better":
-        text = f"the graph helps ({alone.shown} without it)"
-    elif alone.verdict == "worse":
-        whom = "this model" if comparison.graph_could_help else "it"
-        text = f"the graph misleads {whom} ({alone.shown} without it)"
-    else:
-        text = f"it ties with a network without the graph ({alone.shown})"
-        if not comparison.graph_could_help:
-            text = f"{text}: the graph makes no clear difference"
+    texts = {
+        "better": "the graph helps ({} without it)",
+        "worse": "the graph misleads it ({} without it)",
+        "tie": "it ties with a network without the graph ({})",
+    }
+    text = texts[alone.verdict].format(alone.shown)
+    if alone.verdict == "tie" and not comparison.graph_could_help:
+        text = f"{text}: the graph makes no clear difference"
     does = {"better": "does worse than", "worse": "does better than", "tie": "ties with"}
     return f"{text}, and a fixed low-pass filter ({fixed.shown}) {does[fixed.verdict]} it"
 
@@ -139,10 +138,8 @@ def _reason(comparison: Comparison, *, has_edges: bool) -> str:
     ahead = [named[n] for n in (LOW_PASS, TWO_STEPS) if n in named and named[n].verdict == "worse"]
     if ahead and has_edges:
         best = min(ahead, key=lambda score: score.lead or 0.0)
-        return (
-            f"{best.title}, a fixed filter, reaches {best.shown}: this model has not learned "
-            "enough, or does not suit this graph. Train longer, or fit another."
-        )
+        text = f"{best.title}, a fixed filter, reaches {best.shown}"
+        return f"{text}: train longer, or fit another model."
     if verdict == "worse":
         return f"The model does worse than {guess}: look at its errors one by one."
     if verdict == "tie":
@@ -176,14 +173,12 @@ def describe_spread(
     for name, scores in repeats["scores"][part].items():
         if name in metrics:
             digits = ".1%" if metrics[name].share else ".3f"
-            written = {
-                "mean": scores["mean"], "deviation": scores["deviation"],
-                "least": min(scores["values"]), "most": max(scores["values"]),
-                "low": scores["low"], "high": scores["high"],
-            }  # fmt: skip
+            values = scores["values"]
+            written = {**scores, "least": min(values), "most": max(values)}
             row = {
                 k: "" if v is None else f"{v:{digits}}".replace("%", "\xa0%")
                 for k, v in written.items()
+                if k != "values"
             }
             interval = row["low"] and f"{row['low']} to {row['high']}"
             rows[name] = {**row, "name": metrics[name].name, "interval": interval}
@@ -193,11 +188,8 @@ def describe_spread(
     text = f"Over {repeats['n']} {what} the {where} {first['name']} is {first['mean']} on average"
     if first["interval"]:
         text += f" (95\xa0% interval of the mean {first['interval']})"
-    if first["least"] == first["most"]:
-        text += ", the same every time"
-    else:
-        text += f", from {first['least']} to {first['most']}"
-    return {"n": repeats["n"], "part": where, "sentence": f"{text}.", "rows": list(rows.values())}
+    text += f", from {first['least']} to {first['most']}."
+    return {"n": repeats["n"], "part": where, "sentence": text, "rows": list(rows.values())}
 
 
 def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
@@ -295,7 +287,7 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
     ``members``, of a committee: title, share, seconds, the epochs of all seeds, and a ``remark``
     where there is one; ``absent``: why others have no part, by title.
     ``promise``, where a coverage was asked for: how large sets or intervals are, and how often they
-    held the truth of test vertices, also by class and by degree.
+    held the truth of test vertices, also by class, label or number.
     ``scales``, of numbers: the scale each was learned on.
     """
     estimator, plan, results = fit.estimator, fit.plan, fit.estimator.results_

@@ -180,10 +180,9 @@ def train_fit(
         start_from=plan.earlier,
     )  # fmt: skip
     outputs = estimator.outputs_
-    notes = (*plan.notes, *estimator.notes_, *filter(None, [plan.side.note]))
     fit = Fit.of(
         plan, estimator, outputs, settle(rule, plan, outputs), seconds=estimator.seconds_,
-        notes=notes, coverage=request.coverage,
+        notes=(*plan.notes, *estimator.notes_), coverage=request.coverage,
     )  # fmt: skip
     of_compared = callback.of_compared()
     if request.repeats > 1:

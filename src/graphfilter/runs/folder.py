@@ -20,35 +20,11 @@ from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs import findings, loading, tables
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
 from graphfilter.runs.drift import Reference
-from graphfilter.runs.findings import (
-    Conclusion,
-    PageContent,
-    channels_of,
-    conclude,
-    measure_fit,
-    page_content,
-)
 from graphfilter.runs.fit import Fit, train_fit
-from graphfilter.runs.loading import (
-    CHECKPOINT_FILE,
-    GRAPH_FILE,
-    METRICS_FILE,
-    REFERENCE_FILE,
-    RunDescription,
-    check_outputs,
-    finish_run,
-    open_folder,
-    save_run,
-)
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
-from graphfilter.runs.tables import (
-    PREDICTIONS_FILE,
-    check_embeddings_file,
-    write_embeddings,
-    write_predictions,
-)
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
 from graphfilter.util.errors import ConfigError, GraphError
@@ -131,23 +107,19 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> tuple[str, str]:
     # Without reading the ids, which may lie on disk: 16 bytes each.
     size = sum(a.nbytes for a in arrays if a is not None) + 16 * graph.n_vertices
     if wanted is None and size > KEPT_BYTES:
-        return "", (
-            f"the graph takes {say_bytes(size)}, more than {say_bytes(KEPT_BYTES)}, and is not "
-            "saved with the run. With `keep_graph=True` it is, and predict --with run then needs "
-            "new rows only."
-        )
+        return "", f"the graph ({say_bytes(size)}) is not saved; `keep_graph=True` does so."
     ids = tuple(str(name) for name in graph.vertex_names or range(graph.n_vertices))
     bare = replace(
         graph, labels=None, classes=np.empty(0, dtype=np.int64), splits=(), notes=(), history=None,
         vertex_names=ids,
     )  # fmt: skip
-    path = folder / GRAPH_FILE
+    path = folder / loading.GRAPH_FILE
     try:
         write_npz(bare, path)
     except GraphError as error:
         return "", f"the graph is not saved with the run: {error}"
     return sha256_of(path), (
-        f"the graph is saved with the run ({GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
+        f"the graph is saved ({loading.GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
         "predict --with run needs new rows only. `keep_graph=False` leaves it out."
     )
 
@@ -174,10 +146,10 @@ class FitSummary:
     """
 
     fit: Fit
-    conclusion: Conclusion
+    conclusion: findings.Conclusion
     metrics: dict[str, Any]
-    content: PageContent | None
-    about: RunDescription
+    content: findings.PageContent | None
+    about: loading.RunDescription
     folder: Path
     title: str = ""
     notes: tuple[str, ...] = ()
@@ -223,23 +195,21 @@ def fit_folder(
     plan_decision(plan, request)
     check_coverage_request(plan, request.coverage)
     if request.keep_graph and request.forget_ids:
-        raise ConfigError(
-            "`keep_graph` keeps the ids of the vertices, which `forget_ids` leaves out: choose one."
-        )
+        raise ConfigError("`keep_graph` keeps the ids that `forget_ids` leaves out: choose one.")
     if request.embeddings is not None:
-        check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
-        check_outputs(out, request.embeddings)
+        tables.check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
+        loading.check_outputs(out, request.embeddings)
     _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
-    with open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
+    with loading.open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
         fit = train_fit(
             plan, estimator, request=request, baselines=baselines,
-            callback=callback.keeping(folder / CHECKPOINT_FILE),
+            callback=callback.keeping(folder / loading.CHECKPOINT_FILE),
         )  # fmt: skip
         summary = _write_run(fit, folder, command, request, draw)
-        finish_run(out)
+        loading.finish_run(out)
     return replace(summary, folder=Path(out))
 
 
@@ -263,19 +233,19 @@ def _write_run(
     draw: Callable[[FitSummary], None] | None,
 ) -> FitSummary:
     """Write every file of a run, the model last."""
-    estimator, plan, conclusion = fit.estimator, fit.plan, conclude(fit)
-    content = None if draw is None else page_content(fit, conclusion.comparison)
-    channels = channels_of(estimator) if content is None else content.channels
-    metrics = measure_fit(fit, conclusion.comparison, channels)
+    estimator, plan, conclusion = fit.estimator, fit.plan, findings.conclude(fit)
+    content = None if draw is None else findings.page_content(fit, conclusion.comparison)
+    channels = findings.channels_of(estimator) if content is None else content.channels
+    metrics = findings.measure_fit(fit, conclusion.comparison, channels)
     inside, calibration = {}, fit.calibration
     if calibration is not None:
         inside = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
-    write_predictions(
-        folder / PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
+    tables.write_predictions(
+        folder / tables.PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
         fit.answers, plan.parts, lambda rows: {n: values[rows] for n, values in inside.items()},
         excel_safe=request.excel_safe,
     )  # fmt: skip
-    write_json(folder / METRICS_FILE, metrics)
+    write_json(folder / loading.METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph
     )
@@ -285,9 +255,9 @@ def _write_run(
         arrays = Reference.of(fit).to_arrays()
         tensors = {name: torch.tensor(values) for name, values in arrays.items()}
         kind = {"kind": "reference", "version": __version__}
-        reference_sha256 = write_tensors(folder / REFERENCE_FILE, tensors, kind)
+        reference_sha256 = write_tensors(folder / loading.REFERENCE_FILE, tensors, kind)
     start = {} if earlier is None else {"run": earlier.name, "model_sha256": earlier.checksum}
-    about = RunDescription(
+    about = loading.RunDescription(
         command=command,
         seed=plan.seed,
         origin=dict(plan.source.origin),
@@ -311,10 +281,10 @@ def _write_run(
         draw(summary)
     if request.embeddings is not None:
         assert isinstance(estimator, VertexClassifier)
-        write_embeddings(
+        tables.write_embeddings(
             request.embeddings, plan.graph, estimator.transform(), excel_safe=request.excel_safe
         )
     if request.forget_ids:
         estimator.forget_ids()
-    save_run(estimator, folder, asdict(about))
+    loading.save_run(estimator, folder, asdict(about))
     return summary

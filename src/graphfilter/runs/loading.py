@@ -28,16 +28,9 @@ from graphfilter.runs.tables import PREDICTIONS_FILE, read_parts
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.training.thresholds import Decision
+from graphfilter.util import records
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.util.files import LOCK_FILE, OWN, files_in, in_use, locked, make_folder
-from graphfilter.util.records import (
-    changed_file,
-    convert,
-    read_checked_json,
-    read_tensors,
-    sha256_of,
-    write_checked_json,
-)
 from graphfilter.version import __version__
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -117,17 +110,12 @@ def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:
     """Read the graph that is kept with a run; its bytes must be those that were written."""
     path = Path(folder) / GRAPH_FILE
     if not run.graph_sha256:
-        raise ModelFileError(
-            f"{folder}: the run has no saved graph. Fit again with `keep_graph=True`, or "
-            "predict with tables that list all vertices, known ones included."
-        )
+        text = "the run has no saved graph. Fit again with `keep_graph=True`, or list all vertices."
+        raise ModelFileError(f"{folder}: {text}")
     if not path.is_file():
-        raise ModelFileError(
-            f"{path}: there is no such file, but the run was made with one. "
-            "Restore it from a copy, or fit again."
-        )
-    if sha256_of(path) != run.graph_sha256:
-        raise changed_file(path)
+        raise ModelFileError(f"{path}: there is no such file. Restore it, or fit again.")
+    if records.sha256_of(path) != run.graph_sha256:
+        raise records.changed_file(path)
     try:
         return read_npz(path)
     except DataFileError as error:
@@ -139,10 +127,10 @@ def read_reference(folder: str | Path, run: RunDescription) -> Reference | None:
     if not run.reference_sha256:
         return None
     path = Path(folder) / REFERENCE_FILE
-    tensors, _ = read_tensors(path, run.reference_sha256)
+    tensors, _ = records.read_tensors(path, run.reference_sha256)
     try:
         return Reference.from_arrays({name: values.numpy() for name, values in tensors.items()})
-    except (KeyError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: not a file that a fit wrote ({error}). Fit again.") from None
 
 
@@ -165,7 +153,7 @@ def save_run(estimator: VertexEstimator, folder: Path, run: dict[str, Any]) -> N
         "format": FORMAT, "version": __version__, "kind": type(estimator).__name__,
         _NOT_KEPT: estimator.system_.title, "run": run,
     }  # fmt: skip
-    write_checked_json(folder / CONFIG_FILE, content)
+    records.write_checked_json(folder / CONFIG_FILE, content)
 
 
 def load_run(
@@ -178,13 +166,10 @@ def load_run(
     config = Path(folder) / CONFIG_FILE
     if checkpoints(folder) and not config.exists():
         raise ModelFileError(f"{folder}: unfinished run; finish it with graphfilter fit --resume.")
-    content = read_checked_json(config) if config.exists() else {}
+    content = records.read_checked_json(config) if config.exists() else {}
     if _NOT_KEPT in content:
-        raise ModelFileError(
-            f"{folder}: {content[_NOT_KEPT]} is bound to its graph and is not saved. Its "
-            "predictions for that graph are in predictions.csv; for other graphs fit sgf, "
-            "gcn, appnp, gcnii, ..."
-        )
+        text = "is bound to its graph and is not saved; fit another model for other graphs."
+        raise ModelFileError(f"{folder}: {content[_NOT_KEPT]} {text}")
     kinds = {kind.__name__: kind for kind in _KINDS}
     estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder, model=model)
     return estimator, *read_description(folder)
@@ -192,11 +177,11 @@ def load_run(
 
 def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder | None]:
     """Read what is known of a run, and how to read its tables."""
-    content = read_checked_json(Path(folder) / CONFIG_FILE).get("run")
+    content = records.read_checked_json(Path(folder) / CONFIG_FILE).get("run")
     if content is None:
         raise ModelFileError(f"{folder}: holds a model but no run; make one with graphfilter fit.")
     try:
-        run = convert(RunDescription, content)
+        run = records.convert(RunDescription, content)
     except TypeError as error:
         problem = f"does not describe a run ({error}); fit again."
         raise ModelFileError(f"{Path(folder) / CONFIG_FILE}: {problem}") from None
@@ -210,18 +195,13 @@ def read_earlier(
     """Read a run to start from, what is known of it, and how to read its tables."""
     estimator, about, encoder = load_run(folder, model)
     if not about.vertex_features:
-        raise ConfigError(
-            f"{folder}: the run was fitted without vertex features, on the identity of each "
-            "vertex: there are no weights to start from on another graph."
-        )
+        raise ConfigError(f"{folder}: a run without vertex features has no weights to start from.")
     if (table := read_parts(folder)) is None:
-        raise ConfigError(
-            f"{folder}: its predictions.csv must say which vertices were trained on; it is "
-            "missing or was changed. Restore it, or fit without `start_from`."
-        )
+        text = "its predictions.csv must say which vertices were trained on. Restore it."
+        raise ConfigError(f"{folder}: {text}")
     ids, parts = table
     words = np.array(parts.to_pylist(), dtype="<U10")
-    checksum = str(read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
+    checksum = str(records.read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
     return Earlier(estimator, ids.to_pylist(), words, str(folder), checksum), about, encoder
 
 
@@ -320,19 +300,10 @@ def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
         raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     problem = ""
     if resume and CONFIG_FILE in present and not _checkpoints_in(folder / _NEW):
-        problem = (
-            "holds a finished run; there is nothing to resume. Pass `overwrite=True` to fit it "
-            "again."
-        )
+        problem = "holds a finished run; there is nothing to resume. `overwrite=True` fits again."
     elif not resume and not overwrite and checkpoints(folder):
-        problem = (
-            "holds an interrupted run; pass `resume=True` to continue it, or `overwrite=True` to "
-            "start again."
-        )
+        problem = "holds an interrupted run; pass `resume=True`, or `overwrite=True`."
     elif not resume and not overwrite and present:
-        problem = (
-            "exists and is not empty; pass `overwrite=True` to replace the run in it, or give "
-            "another folder."
-        )
+        problem = "exists and is not empty; pass `overwrite=True`, or give another folder."
     if problem:
         raise ConfigError(f"{folder}: {problem}")

@@ -7,7 +7,6 @@ training, a :class:`DryRun` what that takes. Nothing is written.
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import Earlier
@@ -25,14 +23,14 @@ from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
 from graphfilter.splits import Split, by_group, by_time, stratified
-from graphfilter.systems import Prepared, System, get_system, train_system
-from graphfilter.systems.system import Committee, Cost, estimate_cost
+from graphfilter.systems import get_system
+from graphfilter.systems.system import Cost, estimate_cost
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
-from graphfilter.training import CLASSIFICATION, Callback, Progress
+from graphfilter.training import CLASSIFICATION
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.machine import memory_of_process, pick_device
-from graphfilter.util.words import count, say_bytes
+from graphfilter.util.words import say_bytes
 
 
 @dataclass(frozen=True)
@@ -80,59 +78,6 @@ class FitRequest:
 DEFAULT_REQUEST = FitRequest()
 
 
-# Labels that lie on one side by chance would do so with probability 2^-k.
-LEAST_EVIDENCE = 10
-# The most features, vertices times columns, to compare.
-MOST_COMPARED = 10**8
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The vertices that can have a label (bool: n), and a sentence where some cannot."""
-
-    can: NDArray[np.bool_]
-    note: str = ""
-
-
-def labelled_side(graph: Graph, labelled: NDArray[np.bool_]) -> Side:
-    """Find the side of a bipartite graph that has all the labels, as accounts beside devices.
-
-    Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
-    each but the first says so with probability ½ by chance; with ten of them, over all parts, the
-    other sides are taken to be vertices of a kind that is never labelled. Of parts without labels,
-    those vertices are taken for it too that a feature tells apart: one that is the same on all
-    vertices of that kind, and another on all labelled ones. The rest stay in.
-    """
-    n = graph.n_vertices
-    everyone = Side(np.ones(n, dtype=bool))
-    if labelled.all() or not labelled.any() or not graph.n_edges:
-        return everyone
-    # In the double cover (u, 0)-(v, 1), (u, 1)-(v, 0) the two sides of a part fall apart.
-    adjacency = graph.adjacency
-    cover = sp.block_array([[None, adjacency], [adjacency.T, None]], format="csr")
-    component = connected_components(cover, directed=False)[1]
-    here, opposite = component[:n], component[n:]
-    n_labels = np.bincount(here[labelled], minlength=component.max() + 1)
-    never = (n_labels[opposite] > 0) & (n_labels[here] == 0)
-    one_sided = np.unique(here[labelled & (n_labels[opposite] == 0)])
-    if not never.any() or int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
-        return everyone
-    x = graph.features
-    if x is not None and np.prod(x.shape) <= MOST_COMPARED:
-        columns = x.toarray() if sp.issparse(x) else np.asarray(x)
-        kind = columns[never]
-        tells = (kind == kind[0]).all(axis=0) & (columns[labelled] != kind[0]).all(axis=0)
-        if tells.any():
-            alike = (columns[:, tells] == kind[0, tells]).all(axis=1)
-            never |= alike & (n_labels[here] == 0)
-    vertices = count(int(never.sum()), "vertex", "vertices")
-    return Side(
-        ~never,
-        f"{vertices} on the side of the graph without any label are omitted from the lists of "
-        "vertices.",
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class SplitBy:
     """A column of the table of vertices to divide by, one entry per vertex; at most one of them.
@@ -166,18 +111,12 @@ def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tupl
     if history is None:
         return graph, ()
     if by.times is None:
-        unused = (
-            "The times of the edges are not used: give a moment with `as_of`, or a column with "
-            "`split_by`."
-        )
+        unused = "The times of the edges are not used: give `as_of` or `split_by`."
         return graph, (unused,) if history.moment is None else ()
     first = float(np.nanmin(by.times[np.concatenate([split.val, split.test])]))
     largest = [np.nanmax(np.abs(times), initial=0) for times in (history.times, by.times)]
     if (largest[0] > _NO_YEAR) != (largest[1] > _NO_YEAR):
-        raise GraphError(
-            f"the times of edges and of {by.column!r} must both be dates, or both be numbers such "
-            "as years. Name other columns with `edge_time` and `split_by`."
-        )
+        raise GraphError(f"the times of edges and of {by.column!r} must both be dates, or numbers.")
     if history.moment is not None and history.moment <= first:
         return graph, ()
     graph = graph.as_of(first)
@@ -205,9 +144,7 @@ def choose_split(
         split = _complete(graph.labels, of_tables, seed)
         text = f"split read from the table: {_sizes(split)} ({split.rule})."
     elif of_tables is not None:
-        raise ConfigError(
-            f"the tables have a split column; drop it (`drop`) to divide by {by.column!r}."
-        )
+        raise ConfigError(f"the tables have a split column; `drop` it to divide by {by.column!r}.")
     elif by.times is not None:
         split = by_time(graph.labels, by.times)
         text = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."
@@ -223,7 +160,7 @@ def choose_split(
         for c in np.setdiff1d(graph.labels[labelled], graph.labels[split.train])
     ]
     if unused := int(labelled.sum()) - sum(map(len, (split.train, split.val, split.test))):
-        notes.append(f"{count(unused, 'labelled vertex is', 'labelled vertices are')} in no part.")
+        notes.append(f"labelled vertices in no part: {unused:,}.")
     return split, (text, *notes)
 
 
@@ -322,11 +259,6 @@ class Plan:
         values = estimate.value if self.graph.n_edges else np.full(len(self.names), np.nan)
         return dict(zip(self.names, map(float, values), strict=True))
 
-    @cached_property
-    def side(self) -> Side:
-        """Which vertices can have a label at all."""
-        return labelled_side(self.graph, self.is_labelled)
-
 
 def plan_fit(
     source: Source,
@@ -365,10 +297,7 @@ def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
     if graph.features is not None:
         return graph, ()
     identity = sp.eye_array(graph.n_vertices, dtype=np.float32, format="csr")
-    note = (
-        "There are no vertex features: the model uses the identity of each vertex, so it can "
-        "predict this graph only."
-    )
+    note = "There are no vertex features, only identities: the model can predict this graph only."
     return graph.replace(features=identity), (note,)
 
 
@@ -377,23 +306,16 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
     counts = np.zeros(0, dtype=int)
     if graph.labels is not None:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
-    n_present = int(np.count_nonzero(counts))
-    if n_present == 0:
-        if graph.labels is None:
-            raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+    if not counts.any():
+        raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+    if np.count_nonzero(counts) == 1:
+        only = str(graph.classes[int(counts.argmax())])
         raise GraphError(
-            "no vertex is labelled: every label is blank, or is one that means unlabelled. Label "
-            "some vertices of two classes, or name another column with `label`."
-        )
-    if n_present == 1:
-        only = graph.classes[int(counts.argmax())]
-        raise GraphError(
-            f"there must be at least two classes; every label is {str(only)!r}. Label some "
-            "vertices of another class, or name another column with `label`."
+            f"there must be at least two classes; every label is {only!r}. Label some vertices of "
+            "another class, or name another column with `label`."
         )
     return tuple(
-        f"class {str(name)!r} has one labelled vertex: it is used for training, so the class "
-        "cannot be tested."
+        f"class {str(name)!r} has one labelled vertex, for training: the class cannot be tested."
         for name, n in zip(graph.classes, counts, strict=True)
         if n == 1
     )
@@ -410,10 +332,6 @@ BASELINES = {
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
 ERROR = 0.2
-# Vertices of the random graph that an epoch is timed on, and epochs.
-TIMED_VERTICES, TIMED_EPOCHS = 20_000, 3
-# Vertices of the graph that a model without epochs is timed on.
-FITTED_VERTICES = 2000
 # Bytes of a row of predictions: the id, the label, and what each class's probability takes.
 _ROW_BYTES, _CELL_BYTES = 40, 9
 
@@ -438,14 +356,11 @@ class DryRun:
         Bytes of memory that there are.
     disk : int
         Bytes of the run folder.
-    max_epochs : int
-        At most so many; training mostly stops before.
     """
 
     cost: Cost
     available: int
     disk: int
-    max_epochs: int
 
     @property
     def fits(self) -> bool:
@@ -474,10 +389,8 @@ class DryRun:
         needed = self.cost.memory.peak
         if needed * (1 - ERROR) <= self.available:
             return
-        large = max(self.cost.members, key=lambda member: member[1].peak, default=None)
-        of = "" if large is None else f", for the member {large[0]!r}"
         raise ConfigError(
-            f"the fit would take about {say_bytes(needed)} of memory{of}; there are "
+            f"the fit would take about {say_bytes(needed)} of memory; there are "
             f"{say_bytes(self.available)}. {_REMEDY}"
         )
 
@@ -487,51 +400,4 @@ def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     graph, system, available = plan.graph, estimator.build_system(), memory_of_process()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
     cost = estimate_cost(system, graph, len(plan.split.train), available)
-    disk = rows + 2 * cost.memory.optimizer
-    return DryRun(cost, available, disk, system.settings()["max_epochs"])
-
-
-def time_fit(plan: Plan, estimator: VertexEstimator) -> tuple[float, float]:
-    """Return about how many seconds members without epochs take, and an epoch of all others.
-
-    Timed on a random graph of the same degrees and columns, but fewer vertices, and multiplied:
-    larger graphs are somewhat slower than that, as less of them is in a cache.
-    """
-    members = [estimator.build_system()]
-    if isinstance(members[0], Committee):
-        members = members[0].members_for(plan.graph, len(plan.split.train))
-    times = [_time(plan, member) for member in members]
-    return sum(once for once, _ in times), sum(epoch for _, epoch in times)
-
-
-def _time(plan: Plan, system: System) -> tuple[float, float]:
-    """Return the seconds of what is done once, and of an epoch, on the whole graph."""
-    graph = plan.graph
-    n = min(graph.n_vertices, FITTED_VERTICES if system.is_fitted else TIMED_VERTICES)
-    share = len(plan.split.train) / graph.n_vertices
-    train = np.random.default_rng(0).permutation(n)[: max(graph.n_classes, round(share * n))]
-    rest = np.setdiff1d(np.arange(n), train)
-    split = Split(train, rest[: max(1, len(train) // 3)], [])
-    prepared, larger = Prepared.of(_smaller(graph, n)), graph.n_vertices / n
-    if system.is_fitted:
-        (outcome,) = train_system(prepared, system, [split], [0])
-        return outcome.seconds * larger, 0.0
-    ends: list[float] = []
-
-    def note(progress: Progress) -> None:
-        ends.append(time.perf_counter())
-
-    short = system.with_(max_epochs=TIMED_EPOCHS)
-    train_system(prepared, short, [split], [0], callback=Callback(note))
-    return 0.0, (ends[-1] - ends[0]) / max(1, len(ends) - 1) * larger
-
-
-def _smaller(graph: Graph, n: int) -> Graph:
-    """Make a random graph with n vertices, as many edges and the columns of this one."""
-    rng = np.random.default_rng(0)
-    n_edges = max(1, graph.n_edges * n // graph.n_vertices)
-    assert graph.features is not None  # a plan gives a graph without features its identity
-    features = graph.features[np.sort(rng.permutation(graph.n_vertices)[:n])]
-    labels = np.arange(n) % max(2, graph.n_classes)
-    edges = rng.integers(0, n, (n_edges, 2))
-    return Graph.from_edges(edges, n, features=features, labels=labels)
+    return DryRun(cost, available, rows + 2 * cost.memory.optimizer)

@@ -14,19 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
+from graphfilter.estimators import explanation
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_calibrated, check_coverage, fewest_for
-from graphfilter.estimators.explanation import (
-    Explanation,
-    class_number,
-    explain_vertices,
-    find_vertex,
-)
 from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
+from graphfilter.runs import tables
 from graphfilter.runs.answers import (
     answers_of,
     calibrated_columns,
@@ -38,13 +34,6 @@ from graphfilter.runs.answers import (
 from graphfilter.runs.drift import Drift, Reference, find_drift
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.plan import with_features
-from graphfilter.runs.tables import (
-    NEW,
-    PREDICTIONS_FILE,
-    UNKNOWN,
-    parts_in_run,
-    write_predictions,
-)
 from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ChangedVerticesWarning, ConfigError, GraphError
 from graphfilter.util.machine import blocks
@@ -72,17 +61,14 @@ def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> 
     if not run.vertex_features:
         if with_features(graph)[0].checksum() != run.data_checksum:
             raise GraphError(
-                "this model was fitted without vertex features, on the identity of each "
-                "vertex: it can predict only the graph it was fitted on."
+                "without vertex features, it predicts only the graph it was fitted on."
             )
         graph, _ = with_features(graph)
     if graph.features is None:
         raise GraphError("the vertices have no features, but the model was fitted with some.")
     if graph.n_features != estimator.n_features_in_:
-        raise GraphError(
-            f"the model was fitted on {estimator.n_features_in_} features; "
-            f"this graph has {graph.n_features}."
-        )
+        sizes = f"{estimator.n_features_in_} features; this graph has {graph.n_features}"
+        raise GraphError(f"the model was fitted on {sizes}.")
     return graph
 
 
@@ -90,8 +76,9 @@ def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> 
 GROUP = 1 << 15
 
 PART_TITLES = {
-    NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
-    "unlabelled": "unlabelled in the run", "unused": "not used by the run", UNKNOWN: UNKNOWN,
+    tables.NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
+    "unlabelled": "unlabelled in the run", "unused": "not used by the run",
+    tables.UNKNOWN: tables.UNKNOWN,
 }  # fmt: skip
 
 
@@ -158,7 +145,7 @@ class Prediction:
 
     def drift(self, reference: Reference) -> Drift:
         """Compare the vertices that are new to the run with its own; all, where none is new."""
-        new = self.rows[self.parts == NEW]
+        new = self.rows[self.parts == tables.NEW]
         return find_drift(
             reference, self.whole, self.estimator.task_, self.names, self.member_outputs.outputs,
             self.every_answer, new if len(new) else self.rows, are_new=bool(len(new)),
@@ -172,7 +159,7 @@ class Prediction:
             ends = None if self.intervals is None else self.intervals[rows]
             return calibrated_columns(self.names, self.sets(rows), ends)
 
-        write_predictions(
+        tables.write_predictions(
             path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
             self.parts, None if self.coverage is None else sets, excel_safe=excel_safe,
         )  # fmt: skip
@@ -185,13 +172,10 @@ class Prediction:
 
     def describe_parts(self) -> str:
         """Say how many vertices were predicted, and what they were in the run."""
-        counts = self.count_parts()
         text = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
-        if PART_TITLES[UNKNOWN] in counts:
+        if tables.UNKNOWN in self.parts:
             return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
-        if counts.keys() == {PART_TITLES[NEW]}:
-            return f"{text}, all new to the run."
-        return f"{text}: {listed([f'{n:,} {title}' for title, n in counts.items()])}."
+        return f"{text}: {listed([f'{n:,} {title}' for title, n in self.count_parts().items()])}."
 
     def describe_recognised(self) -> list[str]:
         """Say which vertices the model knows by their ids, where it can make use of that."""
@@ -202,7 +186,7 @@ class Prediction:
         if self.coverage is None:
             return []
         unseen, on = ~np.isin(self.parts, ("train", "val")), " on unseen vertices"
-        if not unseen.any() or UNKNOWN in self.parts:
+        if not unseen.any() or tables.UNKNOWN in self.parts:
             unseen, on = np.ones_like(unseen), ""
         if self.packed_sets is None:
             size = size_of(unseen, None, self.intervals)
@@ -251,7 +235,7 @@ def predict_run(
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
-    parts = parts_in_run(folder, part)
+    parts = tables.parts_in_run(folder, part)
     # Class numbers in few bytes, bits of labels.
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
@@ -282,23 +266,13 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
     graph, task, parts = prediction.graph, prediction.estimator.task_, prediction.parts
     answers, others = prediction.answers, ~np.isin(parts, ("train", "val"))
     if not task.one_class:
-        if target is None or not (target.codes >= 0).any():
+        if target is None or target.values is None or not ((target.codes >= 0) & others).any():
             return []
         new = np.flatnonzero((target.codes >= 0) & others)
-        if not len(new):
-            return [
-                "All vertices with a known value were used for training or validation: none is "
-                "left to score."
-            ]
-        assert target.values is not None
         scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
-        shown = [
-            f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
-            for key, metric in list(task.metrics.items())[:2]
-            if key in scores
-        ]
-        where = count(len(new), "vertex", "vertices")
-        return [f"On the {where} with a known value and not used for training: {', '.join(shown)}."]
+        shown = [f"{m.name} {number(scores[k])}" for k, m in task.metrics.items() if k in scores]
+        where = f"{count(len(new), 'vertex', 'vertices')} with a known value"
+        return [f"On the {where} and not used for training: {', '.join(shown[:2])}."]
     if graph.labels is None or not (graph.labels >= 0).any():
         return []
     labelled = graph.labels >= 0
@@ -306,33 +280,21 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
     names, parts, others = prediction.names, parts[labelled], others[labelled]
     right = np.array([names[a] for a in answers[labelled]], object) == np.array(truth, object)
 
-    def of(*words: str) -> list[str]:
-        return [
-            f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
-            for part in words
-            if (n := int((parts == part).sum()))
-        ]
-
+    beside = [
+        f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
+        for part in (tables.NEW, "train", "val")
+        if (n := int((parts == part).sum())) and n < len(right)
+    ]
+    sentences = ["All labelled vertices were used for training or validation."]
     if others.any():
-        learned = of("train", "val")
-        # Vertices that are new, beside others: those are what the model is asked for.
-        beside = [*(of(NEW) if (parts[others] != NEW).any() else ()), *learned]
         where = count(int(others.sum()), "labelled vertex", "labelled vertices")
-        where += " not used for training" if learned else ""
         brackets = f" ({', '.join(beside)})" if beside else ""
+        where += " not used for training" if not others.all() else ""
         sentences = [f"Accuracy on the {where}: {right[others].mean():.1%}{brackets}."]
-    else:
-        all_used = count(len(right), "labelled vertex was", "labelled vertices were")
-        sentences = [
-            f"The {all_used} used for training or validation: no other label is left to "
-            "measure accuracy on."
-        ]
-    unheard = Counter(name for name in truth if name not in set(names))
-    if unheard:
-        many = count(len(unheard), "class was", "classes were")
+    if unheard := Counter(name for name in truth if name not in set(names)):
         classes = listed_names([name for name, _ in unheard.most_common()])
         n = count(unheard.total(), "vertex", "vertices")
-        sentences.append(f"{many} never seen in training ({classes}): {n} cannot be right.")
+        sentences.append(f"Never seen in training: {classes}; {n} cannot be right.")
     return sentences
 
 
@@ -345,20 +307,17 @@ def explain_run(
     against: str | None = None,
     output: str | None = None,
     most: int = 10,
-) -> tuple[list[Explanation], tuple[str, ...]]:
+) -> tuple[list[explanation.Explanation], tuple[str, ...]]:
     """Explain the vertices of these ids; return notes too.
 
     ``against`` is the class to compare with; ``output`` the label or number of several.
     """
     of_classes = isinstance(classifier, VertexClassifier) and classifier.task_.one_class
     if against is not None and not of_classes:
-        raise ConfigError(
-            "`against` compares classes; this run predicts something else. Name what to explain "
-            "with `output`, or leave it out."
-        )
+        raise ConfigError("`against` compares classes; this run predicts something else.")
     if output is not None and of_classes:
         raise ConfigError("`output` is one of several labels or numbers; this run has classes.")
-    numbers = [find_vertex(graph, vertex) for vertex in vertices]
+    numbers = [explanation.find_vertex(graph, vertex) for vertex in vertices]
     probabilities = predict_graph(classifier, run, graph)
     target = with_features(graph)[0]
     notes: tuple[str, ...] = ()
@@ -372,12 +331,14 @@ def explain_run(
     about: dict[str, Any] = {"output": output}
     if of_classes:
         assert isinstance(classifier, VertexClassifier)
-        other = None if against is None else class_number(classifier, against)
+        other = None if against is None else explanation.class_number(classifier, against)
         names = [str(name) for name in classifier.classes_]
         answers = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]
         about = {"answered": answers.tolist(), "against": [other] * len(numbers)}
     prepared = classifier.prepare(target)
-    return explain_vertices(classifier, prepared, probabilities, numbers, most=most, **about), notes
+    return explanation.explain_vertices(
+        classifier, prepared, probabilities, numbers, most=most, **about
+    ), notes
 
 
 def suggest_run(
@@ -385,17 +346,12 @@ def suggest_run(
 ) -> list[Suggestion]:
     """Return the vertices without a label whose label would teach the model of a run most."""
     target = as_fitted(estimator, run, graph)
-    parts = parts_in_run(folder, graph)
-    if (parts == UNKNOWN).any():
-        raise GraphError(
-            f"{PREDICTIONS_FILE} of the run must be as fit wrote it: it says which vertices have "
-            "a label. Fit again."
-        )
-    if n_new := int((parts == NEW).sum()):
-        raise GraphError(
-            f"the graph must be the one of the run; {count(n_new, 'vertex is', 'vertices are')} "
-            "not in it. Fit again with them, and no label."
-        )
+    parts = tables.parts_in_run(folder, graph)
+    if (parts == tables.UNKNOWN).any():
+        raise GraphError("predictions.csv of the run must be as fit wrote it. Fit again.")
+    if n_new := int((parts == tables.NEW).sum()):
+        text = f"the graph must be the one of the run; {n_new:,} vertices are not in it."
+        raise GraphError(f"{text} Fit again with them, and no label.")
     labelled = np.flatnonzero(np.isin(parts, ("train", "val")))
     unlabelled = np.flatnonzero(parts == "unlabelled")
     return suggest_labels(estimator, target, labelled, unlabelled, n, run.seed)

@@ -12,7 +12,6 @@ from graphfilter.estimators.contributions import STEPS, members_of
 from graphfilter.estimators.explanation import Explanation, explain_vertices
 from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
-from graphfilter.util.words import number
 
 Index = NDArray[np.int64]
 
@@ -70,30 +69,22 @@ def _explain(fit: Fit, prepared: Any, listed: WorkList, most: int) -> tuple[Expl
     if not some:
         return ()
     if listed.columns is not None:
-        columns = listed.columns[:most].tolist()
-        about: dict[str, Any] = {"output": [fit.names[column] for column in columns]}
+        about: dict[str, Any] = {"output": [fit.names[c] for c in listed.columns[:most].tolist()]}
     else:
-        columns, labels = [], fit.plan.target.codes[some].tolist()
+        labels = fit.plan.target.codes[some].tolist()
         # Otherwise against the second most probable class.
         against = labels if listed.name == DOUBTED else [None] * len(some)
         about = {"answered": fit.answers[some].tolist(), "against": against}
-    explained = explain_vertices(
-        fit.estimator, prepared, fit.outputs, some, most=MOST_NAMED, **about
+    return tuple(
+        explain_vertices(fit.estimator, prepared, fit.outputs, some, most=MOST_NAMED, **about)
     )
-    if fit.task is REGRESSION:
-        explained = [_with_numbers(e, fit, c) for e, c in zip(explained, columns, strict=True)]
-    return tuple(explained)
 
 
 def to_answer(fit: Fit) -> Index:
-    """Return the vertices whose prediction is of use: unlabelled ones, or else test ones.
-
-    Only those that can have a label.
-    """
+    """Return the vertices whose prediction is of use: unlabelled ones, or else test ones."""
     parts = fit.plan.parts
     kinds = (~fit.plan.is_labelled, parts == "test", parts == "val", np.full(len(parts), True))
-    can = fit.plan.side.can
-    return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+    return next(np.flatnonzero(kind) for kind in kinds if kind.any())
 
 
 def most_likely(fit: Fit, positive: int) -> Index:
@@ -147,19 +138,6 @@ def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
         size = error
     order = np.argsort(-size, kind="stable")[:MOST_LISTED]
     return labelled[order], columns[order], error[order]
-
-
-def _with_numbers(explained: Explanation, fit: Fit, column: int) -> Explanation:
-    """Put the known numbers of the vertices that add most in the place of their labels."""
-    wanted = {contributor.vertex for contributor in explained.contributors}
-    ids = enumerate(fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices))
-    values = {
-        str(name): number(float(fit.plan.truth[v, column]))
-        for v, name in ids
-        if fit.plan.is_labelled[v] and str(name) in wanted
-    }
-    contributors = (replace(s, label=values.get(s.vertex, "")) for s in explained.contributors)
-    return replace(explained, contributors=tuple(contributors))
 
 
 def _affordable(fit: Fit, prepared: Any) -> int:

@@ -40,11 +40,6 @@ class Coverage:
         return cls(len(held), n_held / len(held), *wilson_interval(n_held, len(held)))
 
 
-def coverage_by(held: NDArray[np.bool_], groups: NDArray[Any]) -> dict[Any, Coverage]:
-    """Return the coverage of each group of vertices, in the order of the groups' names."""
-    return {name: Coverage.of(held[groups == name]) for name in np.unique(groups).tolist()}
-
-
 def chance_of_coverage(
     coverage: float, n_calibrated: int, n_vertices: int, level: float = LEVEL
 ) -> tuple[float, float]:
