@@ -34,7 +34,8 @@ def explain(graph: Graph, view: str, name: str = "mlp"):
 
 
 @pytest.mark.parametrize(
-    "view", ["features", "unit", "averages", "links", "unit+links", "features+links"]
+    "view",
+    ["features", "unit", "averages", "neighbours", "unit+links", "features+links", "beside"],
 )
 def test_parts_of_every_view_sum_to_the_score(graph: Graph, view: str) -> None:
     member, parts, score = explain(graph, view)
@@ -50,7 +51,7 @@ def test_averages_of_neighbours_are_the_neighbours_part(graph: Graph) -> None:
 
 
 def test_links_are_part_of_the_place(graph: Graph) -> None:
-    _, parts, _ = explain(graph, "links")
+    _, parts, _ = explain(graph, "neighbours")
     np.testing.assert_allclose(parts.steps, 0, atol=1e-5)
     assert abs(parts.structure) > 1e-6
 

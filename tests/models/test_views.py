@@ -32,7 +32,6 @@ from graphfilter.models.views import (
     find_basis,
     find_view,
     fix_view,
-    two_steps_of_links,
     unit_rows,
 )
 from graphfilter.operators.sparse import DENSE_ABOVE, SparseFeatures, to_tensor
@@ -105,17 +104,6 @@ def test_features_and_links_are_as_they_are_known_vertices_by_their_old_numbers(
     np.testing.assert_array_equal(grown, np.hstack([features, expected]))
 
 
-def test_links_say_who_is_connected_to_whom_in_one_step_and_two() -> None:
-    found = dense(two_steps_of_links(PATH))
-    np.testing.assert_allclose(found[0], [0, 1, 0, 0, *np.array([1, 0, 1, 0]) / np.sqrt(2)])
-    np.testing.assert_allclose(found[3], 0)
-
-
-def test_second_step_is_left_out_where_it_fills_too_much() -> None:
-    assert two_steps_of_links(PATH, most_links=1).shape == (4, 4)
-    assert two_steps_of_links(PATH, most_sums=1).shape == (4, 4)
-
-
 def places(graph: Graph, features: Any) -> Any:
     return see(graph, features, "places")
 
@@ -183,8 +171,8 @@ def test_every_view_has_a_row_per_vertex_and_leaves_the_features(name: str) -> N
 
 
 def test_unknown_view_is_refused() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'links'"):
-        see(PATH, PATH.features, "link")
+    with pytest.raises(ConfigError, match="did you mean 'places'"):
+        see(PATH, PATH.features, "place")
 
 
 def test_compressed_averages_are_those_of_features_on_their_singular_vectors() -> None:

@@ -36,9 +36,6 @@ MOST_AVERAGED = 768
 MOST_HOPS = 3
 # Columns that trees get of more features than ``MOST_AVERAGED``.
 COMPRESSED = 64
-# Links in two steps: the most sums to compute, and the most entries that remain.
-MOST_SUMS = 2 * 10**8
-MOST_LINKS = 10**7
 
 Make = Callable[[Features], Features]
 Found = Mapping[str, NDArray[np.float32]]
@@ -113,24 +110,6 @@ def unit_rows(matrix: Features) -> Features:
         return sp.csr_array((data.astype(np.float32), rows.indices, rows.indptr), rows.shape)
     lengths = or_one(np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1)))
     return (matrix / lengths[:, None]).astype(np.float32)
-
-
-def two_steps_of_links(
-    graph: Graph, most_sums: int = MOST_SUMS, most_links: int = MOST_LINKS
-) -> Features:
-    """Return whom a vertex is connected to, and to whom those are, each of unit length.
-
-    The second step is left out where it would fill too much of the table.
-    """
-    first = link_features(graph)
-    if np.square(np.diff(graph.indptr), dtype=np.float64).sum() > most_sums:
-        return first
-    degrees = or_one(np.sqrt(graph.degrees.astype(np.float64)))
-    scale = sp.diags_array(1 / degrees)
-    second = sp.csr_array(scale @ graph.adjacency @ scale) @ first
-    if second.nnz > most_links:
-        return first
-    return beside(first, unit_rows(second))
 
 
 def averages(
@@ -221,11 +200,6 @@ def _neighbours(graph: Graph, _: Found, known: Known | None) -> Make:
     return lambda _: links
 
 
-def _two_steps(graph: Graph, *_: object) -> Make:
-    links = two_steps_of_links(graph)
-    return lambda _: links
-
-
 VIEWS: dict[str, View] = {
     "features": View(lambda *_: lambda features: features),
     "unit": View(lambda *_: unit_rows),
@@ -235,7 +209,6 @@ VIEWS: dict[str, View] = {
     "beside": View(fix_beside, find_beside, recognises=True),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
     "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
-    "links": View(_two_steps, keeps_graph=True, reads_features=False),
     "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),
     "features+links": View(_features_and_links, keeps_graph=True, recognises=True),
 }

@@ -190,7 +190,7 @@ class _Ready:
 # Networks that begin with weights are near their end: they wait this part of their patience.
 PATIENCE_PART = 4
 # The views whose columns are vertices, whoever else's come before them.
-_OF_VERTICES = ("neighbours", "links", "unit+links")
+_OF_VERTICES = ("neighbours", "unit+links")
 
 
 @dataclass(frozen=True, eq=False)

@@ -503,6 +503,6 @@ def _features(system: System, sizes: Sizes) -> int:
     if system.view == "places":
         columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
         return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
-    if system.view in ("neighbours", "links"):
+    if system.view == "neighbours":
         return plain + AVERAGED_ENTRY * sizes.n_entries
     return plain
