@@ -33,23 +33,27 @@ def check_error(reply: Reply, status: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "status", "words"),
     [
-        (b"", "must be JSON"),
-        (b"{", "must be JSON"),
-        (b"[" * 50_000, "nested too deeply"),
-        (b"\xff\xfe{}", "must be JSON"),
-        (b"[]", "must be a JSON object; got []"),
-        (b"null", "must be a JSON object; got null"),
-        (b'{"ids": [NaN]}', "has no NaN"),
-        (b'{"vertices": [{"features": {"age": Infinity}}]}', "has no Infinity"),
-        (b'{"ids": ["\\ud800"]}', "must be JSON"),
-        (b'{"\xed\xa0\x80": [1]}', "must be JSON"),
-        (b'{"ids": [' + b"1" * 5000 + b"]}", "must be JSON"),
+        (b"", 400, "must be JSON"),
+        (b"{", 400, "must be JSON"),
+        (b"[" * 50_000, 422, "Expected `object`, got `array`"),
+        (b'{"vertices": [{"features": ' + b"[" * 10_000, 400, "recursion depth"),
+        (b"\xff\xfe{}", 400, "must be JSON"),
+        (b"[]", 422, "Expected `object`, got `array`"),
+        (b"null", 422, "Expected `object`, got `null`"),
+        (b'{"ids": [NaN]}', 400, "must be JSON"),
+        (b'{"vertices": [{"features": {"age": Infinity}}]}', 400, "must be JSON"),
+        (b'{"vertices": [{"features": {"age": 1e999}}]}', 422, "Number out of range"),
+        (b'{"ids": ["\\ud800"]}', 400, "must be JSON"),
+        (b'{"\xed\xa0\x80": [1]}', 400, "must be JSON"),
+        (b'{"ids": [' + b"1" * 5000 + b"]}", 422, "out of range"),
     ],
 )
-def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: str) -> None:
-    check_error(ask("POST", "/score", body=body), 400, words)
+def test_what_is_no_json_object_is_refused(
+    ask: WebClient, body: bytes, status: int, words: str
+) -> None:
+    check_error(ask("POST", "/score", body=body), status, words)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (features(size="1" * 9000), 422, "1" * 80 + " is infinite"),
         (features(size="large"), 422, "'large' is not a number"),
         (features(size=1e39), 422, "too large for float32"),
-        (features(size=10**300), 422, 'column "size" must'),
+        (features(size=10**300), 422, "too large to convert"),
         (vertex(neighbours=["v99"]), 422, 'got "v99"'),
         (
             vertex(neighbours="v1"),
@@ -101,7 +105,7 @@ def test_what_is_no_json_object_is_refused(ask: WebClient, body: bytes, words: s
         (
             {"vertices": [{"features": GOOD}, {"features": {**GOOD, "size": "1"}}]},
             422,
-            "must have one type in all vertices (Could not convert '1'",
+            "Could not convert '1'",
         ),
     ],
 )
@@ -110,11 +114,6 @@ def test_what_cannot_be_answered_is_refused(
 ) -> None:
     check_error(ask("POST", "/score", content), status, words)
     assert ask("POST", "/score", {"ids": ["v1"]}).status == 200
-
-
-def test_infinite_number_is_refused(ask: WebClient) -> None:
-    body = json.dumps(features(size=0.5)).replace("0.5", "1e999")
-    check_error(ask("POST", "/score", body=body), 422, "too large for float32")
 
 
 def test_body_beyond_the_limit_is_refused(ask: WebClient) -> None:

@@ -21,7 +21,6 @@ from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import (
-    DataFileError,
     GraphError,
     GraphFilterError,
     check_count,
@@ -29,7 +28,7 @@ from graphfilter.util.errors import (
     did_you_mean,
 )
 from graphfilter.util.words import listed_names
-from graphfilter.web.server import LONGEST, RequestError, check_content, read_object, short
+from graphfilter.web.server import LONGEST, RequestError, read_json, short
 
 EXAMPLE = (
     'Send {"ids": ["7"]}, or {"vertices": [{"features": {...}, "neighbours": ["7"]}]}; see /docs.'
@@ -92,7 +91,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_score_request(body: bytes, limits: Limits) -> tuple[list[str], list[Vertex]]:
     """Read the ids and the new vertices, which all have an id then, of a request."""
-    request = check_content(read_object(body, EXAMPLE), ScoreRequest, EXAMPLE)
+    request = read_json(body, ScoreRequest, EXAMPLE)
     ids, vertices = list(map(str, request.ids or ())), request.vertices or []
     n = len(ids) + len(vertices)
     if not n:
@@ -227,19 +226,13 @@ class Scorer:
                 features = np.array(rows, dtype=np.float32)
             features = features.reshape(len(rows), self.graph.n_features)
         else:
-            columns: dict[str, Any] = {}
-            for name, *cells in zip(self.columns or (), *rows, strict=True):
-                try:
-                    columns[name] = pa.array(cells)
-                except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                    _refuse(
-                        f"column {short(name)} must have one type in all vertices ({error}).",
-                        "Send numbers, strings, booleans or lists of numbers; null where missing.",
-                    )
             try:
-                features, notes = self.encoder.encode(pa.table(columns), "vertices")
-            except DataFileError as error:
-                _refuse(str(error), "Spell it as the table of the fit does, or send null.")
+                named = (dict(zip(self.columns or (), row, strict=True)) for row in rows)
+                table = pa.Table.from_pylist(list(named))
+                features, notes = self.encoder.encode(table, "vertices")
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                remedy = "Send one type per column, as the fit has it, and null where missing."
+                _refuse(f"features of new vertices cannot be read: {error}", remedy)
         if not np.isfinite(features.data if sp.issparse(features) else features).all():
             _refuse("features must be numbers that float32 holds.", "Send smaller ones.")
         return features, notes
@@ -262,7 +255,10 @@ class Scorer:
             must = "an object" if self.encoder is not None else f"{n:,} numbers"
             _refuse(f"{where} must be {must}; got a list of {len(features):,}.", "See /docs.")
         if self.encoder is None:
-            return check_content(features, list[float], f"{where} must be numbers.")
+            try:
+                return msgspec.convert(features, list[float])
+            except msgspec.ValidationError as error:
+                _refuse(f"{where} must be numbers ({error}).", "Send one number per feature.")
         return features
 
     def _grow(

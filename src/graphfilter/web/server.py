@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 import uvicorn
@@ -192,38 +192,16 @@ def make_app(
     return app
 
 
-def read_object(body: bytes, example: str) -> dict[str, Any]:
-    """Parse a JSON object that can be sent back: in UTF-8, without half of a pair."""
-
-    def refuse(name: str) -> NoReturn:
-        raise RequestError(
-            400, f"a request must be JSON, which has no {name}.", "Write null for a missing value."
-        )
-
+def read_json(body: bytes, kind: type[T], example: str = "") -> T:
+    """Read a request; an error says what is wrong with it, and where."""
     try:
-        content = json.loads(body.decode("utf-8-sig"), parse_constant=refuse)
-        if b"\\u" in body:
-            json.dumps(content, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, RequestError):
-            raise
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        problem = f"a request must be JSON; this is not ({reason[:200]})."
-        raise RequestError(400, problem, example) from None
-    if not isinstance(content, dict):
-        problem = f"a request must be a JSON object; got {short(content)}."
-        raise RequestError(400, problem, example)
-    return content
-
-
-def check_content(content: Any, kind: type[T], example: str) -> T:
-    """Return content of JSON as ``kind``; an error says what is wrong with it, and where."""
-    try:
-        return msgspec.convert(content, kind)
+        return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at ")
         where = path.strip("`").removeprefix("$").removeprefix(".") or "a request"
         raise RequestError(422, f"{where}: {text[: 2 * LONGEST]}.", example) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(400, f"a request must be JSON; it is not ({error}).", example) from None
 
 
 def short(value: Any) -> str:

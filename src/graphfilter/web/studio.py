@@ -29,13 +29,12 @@ from graphfilter.web.server import (
     LOOPBACK,
     RequestError,
     Service,
-    check_content,
     is_local_request,
     is_right_token,
     listen,
     make_app,
     read_body,
-    read_object,
+    read_json,
 )
 from graphfilter.web.tables import ENDINGS, GraphRequest, Tables
 
@@ -143,8 +142,7 @@ class Studio(Service):
         return JSONResponse(await self.tables.receive(name, request.stream()))
 
     async def graph(self, request: Request) -> Response:
-        content = read_object(await read_body(request, LARGEST_REQUEST), "")
-        graph = check_content(content, GraphRequest, "")
+        graph = read_json(await read_body(request, LARGEST_REQUEST), GraphRequest)
         return JSONResponse(await run_in_threadpool(self.tables.read, graph))
 
     async def energy(self, request: Request) -> Response:
@@ -155,14 +153,13 @@ class Studio(Service):
         return JSONResponse({"runs": self.fits.list()})
 
     async def add_run(self, request: Request) -> Response:
-        content = read_object(await read_body(request, LARGEST_REQUEST), "")
-        fit = check_content(content, FitRequest, "")
+        fit = read_json(await read_body(request, LARGEST_REQUEST), FitRequest)
         fit.setting.classifier()
         return JSONResponse(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
 
     async def command_run(self, request: Request) -> Response:
-        content = read_object(await read_body(request, LARGEST_REQUEST), "")
-        self.fits.get(request.path_params["key"]).command(str(content.get("wish")))
+        content = read_json(await read_body(request, LARGEST_REQUEST), dict[str, str])
+        self.fits.get(request.path_params["key"]).command(content.get("wish", ""))
         return JSONResponse({})
 
     async def report(self, request: Request) -> Response:
