@@ -44,7 +44,7 @@ from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
-from graphfilter.splits import NO_FOLD, Split, set_aside, stratified
+from graphfilter.splits import NO_FOLD, Split, has_folds, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.committee import choose_folds
 from graphfilter.systems.networks import Start
@@ -482,6 +482,11 @@ class VertexEstimator(BaseEstimator):
         if not used:
             raise GraphError("every member is bound to its graph and cannot predict another one.")
         return used
+
+    @property
+    def in_folds(self) -> bool:
+        """Whether each network held a fold of the labelled vertices out."""
+        return has_folds(self.held_)
 
     def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None:
         """Return the fold that each vertex was held out in by the fit; None where that is nothing.

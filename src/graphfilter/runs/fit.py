@@ -31,7 +31,7 @@ from graphfilter.runs.answers import (
     settle,
 )
 from graphfilter.runs.plan import BASELINES, DEFAULT_REQUEST, FitRequest, Plan, choose_split
-from graphfilter.splits import N_FOLDS, Folding, has_folds
+from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
 from graphfilter.systems.pooling import pooling_of, without_own_labels
@@ -204,7 +204,7 @@ def train_baselines(
     comparison.
     """
     plan, fitted, held = fit.plan, fit.estimator, fit.estimator.held_
-    held = held if has_folds(held) else None
+    held = held if fitted.in_folds else None
     made: list[Fit] = []
     for name, meaning in BASELINES.items():
         other = _baseline(fitted, name)
