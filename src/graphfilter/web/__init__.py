@@ -1,6 +1,6 @@
 """Two services on this machine, on one web server: the endpoint of a run, and the studio.
 
-- :mod:`.server`: the socket, who may ask, how much may be sent, JSON that is checked, and the end.
+- :mod:`.server`: the socket, who may ask, how much may be sent, how it is read, and the end.
 
 ``graphfilter serve`` answers programs:
 

@@ -102,7 +102,7 @@ class Endpoint(Service):
         addresses = f"Addresses: {', '.join(path for _, path, _ in routes)}."
         super().__init__(
             make_app(routes, self.check_access, addresses), listener,
-            on_close=lambda: self._worker.shutdown(cancel_futures=True),
+            on_close=lambda: self._worker.shutdown(wait=False, cancel_futures=True),
             seconds_to_answer=SECONDS_TO_ANSWER,
         )  # fmt: skip
 
