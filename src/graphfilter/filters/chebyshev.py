@@ -101,7 +101,7 @@ class RepeatedChebyshevFilterConfig(FilterConfig):
     ranges: ClassVar[Mapping[str, str]] = {"lambda_max": "(0, inf)"}
 
 
-class RepeatedChebyshevFilter(Filter, config=RepeatedChebyshevFilterConfig):
+class RepeatedChebyshevFilter(ChebyshevFilter, config=RepeatedChebyshevFilterConfig):
     r"""Learn :math:`f(\lambda) = \sum_k c_k S_k(\hat\lambda)` with a recurrence that starts twice.
 
     .. math:: S_0 = S_1 = 1, \qquad S_{k+1} = 2 \hat\lambda S_k - S_{k-1}, \qquad
@@ -128,20 +128,10 @@ class RepeatedChebyshevFilter(Filter, config=RepeatedChebyshevFilterConfig):
     """
 
     def __init__(self, n_terms: int = 16, lambda_max: float = 2.0, init: float = 0.5) -> None:
-        super().__init__(RepeatedChebyshevFilterConfig(n_terms, lambda_max, init))
-        self.degree = n_terms - 2
-        self.lambda_max = lambda_max
-        self.init = init
+        config = RepeatedChebyshevFilterConfig(n_terms, lambda_max, init)
+        super().__init__(n_terms - 1, lambda_max, init=init)
+        self.config, self.degree = config, n_terms - 2
         self.register_buffer("terms", third_kind(n_terms), persistent=False)
-        self.cheby = nn.Parameter(torch.empty(n_terms))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        with torch.no_grad():
-            self.cheby.fill_(self.init)
-
-    def basis(self) -> Basis:
-        return Basis.chebyshev(0.0, self.lambda_max)
 
     def weights(self) -> Tensor:
         return self.cheby @ self.get_buffer("terms").to(self.cheby.dtype)

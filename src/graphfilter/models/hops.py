@@ -5,7 +5,7 @@ WeightedHops: hops of features, each with its own layer, joined by learned weigh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -226,7 +226,8 @@ def make_hops(
 
 def encode_hops(models: Sequence[Any], x: Input) -> Tensor:
     """Return the projections X W_k of all hops, side by side: (n, R, n_parts · width)."""
-    joined = [_without_bias(model.encoders) for model in models]
+    weights = [torch.cat([e.weight for e in model.encoders], dim=1) for model in models]
+    joined = [Weights(weight, torch.zeros_like(weight[0])) for weight in weights]
     return linear_side_by_side(joined, x, 0.0, [None] * len(models))
 
 
@@ -244,19 +245,11 @@ def weigh_hops(
     models: Sequence[Any], spread: Sequence[Tensor], generators: Generators, *, unit: bool = True
 ) -> Tensor:
     """Return the logits (n, R, n_classes) of hops, (n, R, width) each."""
-    hidden = torch.cat(list(spread), dim=2) + torch.stack([_biases(m.encoders) for m in models])
+    biases = [torch.cat([encoder.bias for encoder in m.encoders]) for m in models]
+    hidden = torch.cat(list(spread), dim=2) + torch.stack(biases)
     hidden = hidden.view(len(hidden), len(models), len(spread), -1)
     if unit:
         hidden = nn.functional.normalize(hidden, dim=3)
     scores = torch.stack([model.scores for model in models]).softmax(1)
     hidden = torch.relu(hidden * scores[..., None]).flatten(2)
     return linear_side_by_side([m.head for m in models], hidden, models[0].rate, generators)
-
-
-def _without_bias(encoders: Iterable[Any]) -> Weights:
-    weight = torch.cat([encoder.weight for encoder in encoders], dim=1)
-    return Weights(weight, torch.zeros_like(weight[0]))
-
-
-def _biases(encoders: Iterable[Any]) -> Tensor:
-    return torch.cat([encoder.bias for encoder in encoders])

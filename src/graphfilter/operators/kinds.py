@@ -116,18 +116,6 @@ def without_edges(graph: Graph, names: Sequence[Any]) -> Graph:
     )
 
 
-def kind_operators(graph: Graph, whole: Operator, **where: Any) -> dict[str, Operator]:
-    r"""Return :math:`\tilde A` of every edge type, or of the graph where there are none."""
-    kinds = graph.kinds
-    if kinds is None:
-        return {EDGES: whole}
-    return {
-        name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), **where)
-        for k, name in enumerate(kinds.names)
-        for k, name in enumerate(kinds.names)
-    }
-
-
 def _augmented(matrix: sp.csr_array, **where: Any) -> Operator:
     degrees = torch.from_numpy(np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel())
     structure = FactoredMatrix.from_scipy(matrix, values=bool((matrix.data != 1).any()))
@@ -212,8 +200,16 @@ def co_citation(graph: Graph, **where: Any) -> Operator:
 
 def channels(graph: Graph, **where: Any) -> Operator:
     r"""Make :math:`\tilde A` with one operator per edge type and per direction beside it."""
-    whole = augmented_adjacency(graph, **where)
-    parts = kind_operators(graph, whole, **where)
+    whole, kinds = augmented_adjacency(graph, **where), graph.kinds
+    parts = {EDGES: whole}
+    if kinds is not None:
+        matrices = (
+            kinds.adjacency(k, graph.indptr, graph.indices) for k in range(len(kinds.names))
+        )
+        parts = {
+            name: _augmented(matrix, **where)
+            for name, matrix in zip(kinds.names, matrices, strict=True)
+        }
     if graph.directed:
         parts |= {COUPLING: coupling(graph, **where), CO_CITATION: co_citation(graph, **where)}
     return Channels(whole, parts)
