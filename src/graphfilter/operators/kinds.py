@@ -203,12 +203,9 @@ def channels(graph: Graph, **where: Any) -> Operator:
     whole, kinds = augmented_adjacency(graph, **where), graph.kinds
     parts = {EDGES: whole}
     if kinds is not None:
-        matrices = (
-            kinds.adjacency(k, graph.indptr, graph.indices) for k in range(len(kinds.names))
-        )
         parts = {
-            name: _augmented(matrix, **where)
-            for name, matrix in zip(kinds.names, matrices, strict=True)
+            name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), **where)
+            for k, name in enumerate(kinds.names)
         }
     if graph.directed:
         parts |= {COUPLING: coupling(graph, **where), CO_CITATION: co_citation(graph, **where)}
