@@ -319,7 +319,7 @@ def test_ids_that_are_forgotten_are_in_no_graph(graphfilter, tmp_path: Path) -> 
     fit = ("fit", *tables, *TARGETS["kind"], "--out", tmp_path / "run", *QUICK, "--forget-ids")
     refused = graphfilter(*fit, "--keep-graph")
     assert refused.code == 2
-    assert "--keep-graph keeps the ids of the vertices, which --forget-ids leaves" in refused.err
+    assert "--keep-graph keeps the ids that --forget-ids leaves" in refused.err
     assert graphfilter(*fit).code == 0
     assert not (tmp_path / "run/graph.npz").exists()
 
@@ -358,9 +358,9 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     said, _ = predict(run, "moved.csv", "--report", str(tmp_path / "moved.html"))
     page = " ".join((tmp_path / "moved.html").read_text().split())
     assert "known vertices are far from what they were" in page
-    assert "ignore the ids with --forget-ids" in page
+    assert "--forget-ids ignores them" in page
     assert "known vertices are far from what they were" in said
-    assert "ignore the ids with --forget-ids" in said
+    assert "--forget-ids ignores them" in said
     edges = pd.read_csv(grown[1], dtype=str)
     for frame, path in ((table, grown[3]), (edges, grown[1])):
         frame.replace(r"^v(\d+)$", r"w\1", regex=True).to_csv(path, index=False)

@@ -58,7 +58,7 @@ def test_fit_trains_on_edges_before_a_date(graphfilter, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        (lambda label: "", "no vertex is labelled; name the column of the labels"),
+        (lambda label: "", "no vertex is labelled"),
         (lambda label: label and "0", "every label is '0'. Label some vertices of another class"),
     ],
     ids=["blank", "one class"],

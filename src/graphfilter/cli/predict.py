@@ -108,7 +108,8 @@ class Predict(RunOptions):
                     self.embeddings, prediction.graph, hidden if rows is None else hidden[rows],
                     excel_safe=self.excel_safe,
                 )  # fmt: skip
-        sentences = [*map(in_options, prediction.describe_recognised()), *sentences]
+        recognised = prediction.estimator.describe_recognised(prediction.whole)
+        sentences = [*map(in_options, recognised), *sentences]
         if self.report is not None:
             write_prediction_report(
                 self.report, prediction, drift, folder=self.run, out=self.out, used=used,

@@ -517,9 +517,8 @@ class Calibration:
                 finite = np.isfinite([centre, scale, slope]).all()
                 if not finite or centre.ndim != 1 or not centre.shape == scale.shape == slope.shape:
                     raise ValueError("a calibration whose widths have different columns")
-                made.append(
-                    IntervalFold(centre, scale, slope, _read_scores(arrays[key % "scores"]))
-                )
+                scores = _read_scores(arrays[key % "scores"])
+                made.append(IntervalFold(centre, scale, slope, scores))
             intervals.append(IntervalCalibration(tuple(made)))
         return cls(intervals=tuple(intervals))
 
@@ -575,22 +574,19 @@ def calibrate(
         held = np.split(np.arange(ends[-1]), ends[:-1])
         others = None if others is None else np.arange(ends[-1], len(known))
     has = np.eye(outputs[0].shape[1], dtype=bool)[truth] if task.one_class else truth > 0.5
-    rule: dict[str, Any] = {
-        "average": average,
-        "several": not task.one_class,
-        "seed": seed,
-        "others": others,
-    }
-    return Calibration(SetCalibration.fit(outputs, held, np.asarray(has), **rule))
+    return Calibration(
+        SetCalibration.fit(
+            outputs, held, np.asarray(has), average=average, several=not task.one_class, seed=seed,
+            others=others,
+        )
+    )  # fmt: skip
 
 
 def check_calibrated(calibration: Calibration | None) -> Calibration:
     """Return the calibration of a fitted estimator, or raise where it has none."""
     if calibration is None:
-        raise GraphError(
-            "sets and intervals are calibrated on validation vertices; there are none. Fit with a "
-            "validation_fraction above 0, or a split that has some."
-        )
+        text = "sets and intervals are calibrated on validation vertices; there are none."
+        raise GraphError(f"{text} Set validation_fraction, or give a split that has some.")
     return calibration
 
 

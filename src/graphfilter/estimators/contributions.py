@@ -435,8 +435,5 @@ def embed_members(members: Sequence[Member]) -> NDArray[np.float32]:
             if m.embed is not None and m.weight
         ]
     if not parts:
-        raise ConfigError(
-            "an embedding is the filtered hidden layer of a filter network; this model has none. "
-            "Fit one of sgf, gpr, appnp, sgc, ..."
-        )
+        raise ConfigError("an embedding is the hidden layer of a filter; this model has none.")
     return np.concatenate(parts, axis=1)

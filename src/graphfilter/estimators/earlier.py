@@ -133,10 +133,9 @@ class KnownVertices:
             return None
         ids, sketch, directed = (arrays[name] for name in ("ids", "sketch", "directed"))
         right = ids.dtype == np.int64 and sketch.dtype == np.float32 and directed.dtype == np.bool_
-        if not right or ids.ndim != 1 or directed.shape != (1,):
+        right &= ids.ndim == 1 and directed.shape == (1,) and sketch.shape == (len(ids), SKETCH)
+        if not right or not len(ids) or not np.isfinite(sketch).all():
             raise ValueError("the ids of the vertices are damaged")
-        if sketch.shape != (len(ids), SKETCH) or not len(ids) or not np.isfinite(sketch).all():
-            raise ValueError("the ids of the vertices have other features")
         return cls(ids, sketch, bool(directed[0]))
 
 

@@ -175,17 +175,13 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise ModelFileError(
-            f"{folder}: there is no such folder; give the folder of a saved model."
-        )
+        raise ModelFileError(f"{folder}: there is no such folder.")
     config = records.read_checked_json(folder / CONFIG_FILE)
     tensors, metadata = records.read_tensors(folder / MODEL_FILE, config.get("model_sha256"))
     for name, content in ((CONFIG_FILE, config), (MODEL_FILE, metadata)):
         if (version := content.get("format")) != FORMAT:
-            raise ModelFileError(
-                f"{folder / name}: must be of format {FORMAT}; got {version}. "
-                "Load it with the version of graphfilter that wrote it, or fit again."
-            )
+            text = f"must be of format {FORMAT}; got {version}. Use the version that wrote it."
+            raise ModelFileError(f"{folder / name}: {text}")
     if config.get("kind") != cls.__name__:
         raise ModelFileError(
             f"{folder}: holds a {config.get('kind')}, not a {cls.__name__}; load it as that."
@@ -195,18 +191,16 @@ def load_estimator(cls: type[E], folder: str | Path, model: Any = None) -> E:
     except outside.NotImportedError as error:
         raise ModelFileError(
             f"{folder}: {error}, which the model was made of, must be imported before it is "
-            "loaded; it is not, and loading imports nothing. Import it, or name it with `model`, "
-            "as package.module:name on the command line."
+            "loaded. Import it, or name it with `model`, as package.module:name."
         ) from None
     except (
         KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
         if isinstance(error, ModelFileError | outside.WrongModelError):
             raise
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-        raise ModelFileError(
-            f"{folder}: the model and its config do not fit together ({reason}). Fit again."
-        ) from None
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        text = "the model and its config do not fit together"
+        raise ModelFileError(f"{folder}: {text} ({reason}). Fit again.") from None
 
 
 def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> E:

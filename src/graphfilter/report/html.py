@@ -86,14 +86,13 @@ def plain(values: Any, digits: int = 4) -> Any:
     return float(f"{float(array):.{digits}g}") if np.isfinite(array) else None
 
 
-def spread_out(n: int, most: int, *, keep: tuple[int, ...] = ()) -> list[int]:
-    """Choose about ``most`` of 0..n-1, evenly, both ends and those in ``keep`` among them.
+def spread_out(n: int, most: int) -> list[int]:
+    """Choose about ``most`` of 0..n-1, evenly, both ends among them.
 
-    >>> spread_out(100, 5, keep=(7,))
-    [0, 7, 25, 50, 74, 99]
+    >>> spread_out(100, 5)
+    [0, 25, 50, 74, 99]
     """
-    chosen = np.round(np.linspace(0, n - 1, min(most, n))).astype(int).tolist()
-    return sorted({*chosen, *(k for k in keep if 0 <= k < n)})
+    return sorted(set(np.round(np.linspace(0, n - 1, min(most, n))).astype(int).tolist()))
 
 
 def percent(share: float, digits: int = 1) -> str:

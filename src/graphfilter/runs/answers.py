@@ -257,6 +257,8 @@ class Calibration:
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
                 f"exchangeable vertices: {low:.1%} to {high:.1%}."
             )
+            if task.one_class and seen.share > high:
+                lines.append("Every set holds the most probable class: coverage may be higher.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

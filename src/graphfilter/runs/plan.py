@@ -307,7 +307,8 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
     if graph.labels is not None:
         counts = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.n_classes)
     if not counts.any():
-        raise GraphError("no vertex is labelled; name the column of the labels with `label`.")
+        column = "the column of the labels" if graph.labels is None else "another column"
+        raise GraphError(f"no vertex is labelled; name {column} with `label`.")
     if np.count_nonzero(counts) == 1:
         only = str(graph.classes[int(counts.argmax())])
         raise GraphError(

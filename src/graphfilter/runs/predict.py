@@ -177,10 +177,6 @@ class Prediction:
             return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
         return f"{text}: {listed([f'{n:,} {title}' for title, n in self.count_parts().items()])}."
 
-    def describe_recognised(self) -> list[str]:
-        """Say which vertices the model knows by their ids, where it can make use of that."""
-        return self.estimator.describe_recognised(self.whole)
-
     def describe_coverage(self) -> list[str]:
         """Say how large sets or intervals are, and for which vertices the coverage holds."""
         if self.coverage is None:
@@ -231,7 +227,7 @@ def predict_run(
     if coverage is not None:
         check_calibrated(estimator.calibration_)
     with warnings.catch_warnings():
-        # Told by describe_recognised.
+        # Told by the estimator's describe_recognised.
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
@@ -270,7 +266,11 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
             return []
         new = np.flatnonzero((target.codes >= 0) & others)
         scores = task.measure(prediction.outputs(new), target.values[new], answers[new])
-        shown = [f"{m.name} {number(scores[k])}" for k, m in task.metrics.items() if k in scores]
+        shown = [
+            f"{metric.name} {f'{scores[key]:.3f}' if key != 'rmse' else number(scores[key])}"
+            for key, metric in task.metrics.items()
+            if key in scores
+        ]
         where = f"{count(len(new), 'vertex', 'vertices')} with a known value"
         return [f"On the {where} and not used for training: {', '.join(shown[:2])}."]
     if graph.labels is None or not (graph.labels >= 0).any():

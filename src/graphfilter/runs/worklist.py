@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
+from graphfilter.data.graph import Graph
 from graphfilter.estimators.contributions import STEPS, members_of
 from graphfilter.estimators.explanation import Explanation, explain_vertices
 from graphfilter.runs.fit import Fit
@@ -18,6 +21,8 @@ Index = NDArray[np.int64]
 MOST_LIKELY, LEAST_SURE, DOUBTED = "most-likely", "least-sure", "possible-label-errors"
 LARGEST_ERRORS = "largest-errors"
 MOST_LISTED = 200
+# Labels that lie on one side by chance would do so with probability 2^-k.
+LEAST_EVIDENCE = 10
 MOST_EXPLAINED = 5
 # Vertices and features that an explanation names.
 MOST_NAMED = 6
@@ -81,10 +86,32 @@ def _explain(fit: Fit, prepared: Any, listed: WorkList, most: int) -> tuple[Expl
 
 
 def to_answer(fit: Fit) -> Index:
-    """Return the vertices whose prediction is of use: unlabelled ones, or else test ones."""
-    parts = fit.plan.parts
+    """Return the vertices whose prediction is of use: unlabelled ones, or else test ones.
+
+    Only those that can have a label.
+    """
+    parts, can = fit.plan.parts, labelled_side(fit.plan.graph, fit.plan.is_labelled)
     kinds = (~fit.plan.is_labelled, parts == "test", parts == "val", np.full(len(parts), True))
-    return next(np.flatnonzero(kind) for kind in kinds if kind.any())
+    return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
+
+
+def labelled_side(graph: Graph, labelled: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Find the side of a bipartite graph that has all the labels, as accounts beside devices.
+
+    Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
+    each but the first says so with probability ½ by chance; with ten of them, over all parts, the
+    other sides are taken to be vertices of a kind that is never labelled. The rest stay in.
+    """
+    n, adjacency = graph.n_vertices, graph.adjacency
+    # In the double cover (u, 0)-(v, 1), (u, 1)-(v, 0) the two sides of a part fall apart.
+    cover = sp.block_array([[None, adjacency], [adjacency.T, None]], format="csr")
+    component = connected_components(cover, directed=False)[1]
+    here, opposite = component[:n], component[n:]
+    n_labels = np.bincount(here[labelled], minlength=component.max() + 1)
+    one_sided = np.unique(here[labelled & (n_labels[opposite] == 0)])
+    if int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
+        return np.ones(n, dtype=bool)
+    return (n_labels[opposite] == 0) | (n_labels[here] > 0)
 
 
 def most_likely(fit: Fit, positive: int) -> Index:
