@@ -9,10 +9,10 @@ from graphfilter.data.graph import Graph
 from graphfilter.runs.worklist import LEAST_EVIDENCE, labelled_side
 
 
-def bipartite(n_side: int = 30, extra: int = 0) -> Graph:
+def bipartite(n_side: int = 30, extra: int = 0, **options) -> Graph:
     """Join vertex i on the left with i, i + 1 and i + 7 on the right; then isolated vertices."""
     edges = [(i, n_side + (i + k) % n_side) for i in range(n_side) for k in (0, 1, 7)]
-    return Graph.from_edges(edges, 2 * n_side + extra)
+    return Graph.from_edges(edges, 2 * n_side + extra, **options)
 
 
 def known_among(n: int, *vertices: int) -> np.ndarray:
@@ -41,3 +41,12 @@ def test_side_without_labels_cannot_have_one() -> None:
 )
 def test_vertices_stay_in_where_nothing_says_otherwise(graph: Graph, labelled) -> None:
     assert labelled_side(graph, known_among(graph.n_vertices, *labelled)).all()
+
+
+def test_a_feature_of_the_kind_tells_of_vertices_without_neighbours() -> None:
+    device = np.array([0.0] * 30 + [1.0] * 30 + [1.0, 0.0])
+    graph = bipartite(extra=2, features=np.stack([device, np.arange(62.0)], axis=1))
+    can = labelled_side(graph, known_among(62, *range(15)))
+    np.testing.assert_array_equal(can, device == 0)
+    plain = labelled_side(bipartite(extra=2), known_among(62, *range(15)))
+    assert plain[60:].all()

@@ -23,6 +23,8 @@ LARGEST_ERRORS = "largest-errors"
 MOST_LISTED = 200
 # Labels that lie on one side by chance would do so with probability 2^-k.
 LEAST_EVIDENCE = 10
+# The most features, vertices times columns, to compare.
+MOST_COMPARED = 10**8
 MOST_EXPLAINED = 5
 # Vertices and features that an explanation names.
 MOST_NAMED = 6
@@ -100,7 +102,9 @@ def labelled_side(graph: Graph, labelled: NDArray[np.bool_]) -> NDArray[np.bool_
 
     Where no cycle is odd, a connected part has two sides. If its labels all lie on one of them,
     each but the first says so with probability ½ by chance; with ten of them, over all parts, the
-    other sides are taken to be vertices of a kind that is never labelled. The rest stay in.
+    other sides are taken to be vertices of a kind that is never labelled. Of parts without labels,
+    those vertices are taken for it too that a feature tells apart: one that is the same on all
+    vertices of that kind, and another on all labelled ones. The rest stay in.
     """
     n, adjacency = graph.n_vertices, graph.adjacency
     # In the double cover (u, 0)-(v, 1), (u, 1)-(v, 0) the two sides of a part fall apart.
@@ -111,7 +115,14 @@ def labelled_side(graph: Graph, labelled: NDArray[np.bool_]) -> NDArray[np.bool_
     one_sided = np.unique(here[labelled & (n_labels[opposite] == 0)])
     if int((n_labels[one_sided] - 1).sum()) < LEAST_EVIDENCE:
         return np.ones(n, dtype=bool)
-    return (n_labels[opposite] == 0) | (n_labels[here] > 0)
+    never, x = (n_labels[opposite] > 0) & (n_labels[here] == 0), graph.features
+    if never.any() and x is not None and np.prod(x.shape) <= MOST_COMPARED:
+        columns = x.toarray() if sp.issparse(x) else np.asarray(x)
+        kind = columns[never]
+        tells = (kind == kind[0]).all(axis=0) & (columns[labelled] != kind[0]).all(axis=0)
+        alike = (columns[:, tells] == kind[0, tells]).all(axis=1) & tells.any()
+        never |= alike & (n_labels[here] == 0)
+    return ~never
 
 
 def most_likely(fit: Fit, positive: int) -> Index:
