@@ -506,8 +506,8 @@ def test_columns_of_edges_that_nothing_uses_are_named_with_their_options() -> No
     vertices = {"id": ["a", "b", "c"], "x": ["1", "2", "3"]}
     graph, _ = read_tables(edges, vertices)
     expected = (
-        "edges: not used but for features of the vertices: 'minutes' (`weight='minutes'`), "
-        "'day' (`edge_time='day'`), 'how' (`edge_kind='how'`), 'balance'."
+        "edges: not used but for features of the vertices: 'minutes', 'day', 'how', 'balance' "
+        "(`weight`, `edge_kind`, `edge_time` may name one)."
     )
     assert expected in graph.notes
     used = Columns(weight="minutes", edge_time="day", edge_kind="how")

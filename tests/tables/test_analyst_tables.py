@@ -30,12 +30,11 @@ def note_with(graph: Graph, word: str) -> str:
 
 def test_a_column_with_unexplained_blanks_is_the_first_that_may_be_the_label() -> None:
     note = note_with(read(FRAUD), "no column is the label")
-    n_blank = FRAUD.vertices["is_fraud"].count("")
-    assert f"`label` may name 'is_fraud' (2 values, empty on {n_blank} of 90 rows), 'type'" in note
+    assert "`label` may name 'is_fraud', 'type'" in note
     churn = note_with(read(make_churn(60)), "no column is the label")
-    assert "`label` may name 'churn' (2 values" in churn
+    assert "`label` may name 'churn'" in churn
     revenue = note_with(read(make_revenue(60)), "no column is the label")
-    assert "`number` may name 'revenue' (numbers, empty on" in revenue
+    assert "`number` may name 'revenue'" in revenue
 
 
 def test_sentences_are_text_and_choices_are_categories() -> None:
@@ -71,7 +70,7 @@ def test_whole_numbers_with_a_zero_in_front_are_codes(cells: list[str], are_code
 def test_a_column_that_explains_blanks_of_others_may_be_the_kind_of_vertex() -> None:
     note = note_with(read(FRAUD, label="is_fraud"), "may be the vertex type")
     assert "column 'type'" in note
-    assert "'opened', 'balance', 'model', 'rooted' are empty" in note
+    assert "all of 'opened', 'balance', 'model', 'rooted' is empty" in note
     assert "`vertex_kind='type'`" in note
     churn = read(make_churn(60), label="churn")
     assert not any("vertex type" in note for note in churn.notes)
@@ -134,5 +133,4 @@ def test_a_store_understands_kinds_of_vertices_as_a_table_in_memory(tmp_path: Pa
     graph, _ = read_tables(*files, columns=columns)
     assert open_store(tmp_path / "store").checksum() == graph.checksum()
     # Times of edges are not kept by a store, which offers no option for them.
-    offered = " (`edge_time='first_seen'`)"
-    assert header.notes == [note.replace(offered, "") for note in graph.notes]
+    assert header.notes == list(graph.notes)

@@ -182,7 +182,7 @@ def test_remedy_for_a_table_that_is_no_text_names_no_encoding(tmp_path: Path) ->
 
 def test_formulas_without_stored_values_are_said(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
-    for name, double in (("computed", 2), ("not computed", "=2*B2")):
+    for name, double in (("plain", 2), ("not computed", "=2*B2")):
         book = openpyxl.Workbook()
         for row in (["id", "age", "double"], ["a", 1, double], ["b", None, 4], ["c", 3, double]):
             book.active.append(row)
@@ -190,8 +190,8 @@ def test_formulas_without_stored_values_are_said(tmp_path: Path) -> None:
     edges = {"u": ["a", "b"], "v": ["b", "c"]}
     graph, _ = gf.read_tables(edges, tmp_path / "not computed.xlsx")
     (note,) = [note for note in graph.notes if "stored value" in note]
-    assert "2 cells are formulas without a stored value (the first is C2), read as empty" in note
-    graph, _ = gf.read_tables(edges, tmp_path / "computed.xlsx")
+    assert "has formulas: those without a stored value are read as empty" in note
+    graph, _ = gf.read_tables(edges, tmp_path / "plain.xlsx")
     assert not [note for note in graph.notes if "formula" in note]
 
 

@@ -109,7 +109,7 @@ def test_predict_cleans_ids_as_its_run_did(graphfilter, tmp_path: Path) -> None:
     fit = ("fit", *tables, "--label", "label", *fast, "--out", tmp_path / "run")
     refused = graphfilter(*fit)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "blanks around its ids" in refused.err
+    assert "'v0' is: blanks, invisible characters" in refused.err
     assert graphfilter(*fit, "--clean-ids").code == 0
     result = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")
     assert result.code == 0, result.err

@@ -44,18 +44,18 @@ def dense(graph: Graph) -> Any:
         (
             "u,v\n123,7\n",
             "id\n000123\n000007\n",
-            "'000123' is: one of the two has lost the leading",
+            "'000123' is: blanks, invisible characters, upper case, zeros in front",
         ),
         (
             "u,v\n100.0,200.0\n",
             "id\n100\n200\n",
-            "'100' is: one of the two writes them as decimals",
+            "'100' is: blanks, invisible characters, upper case, zeros in front and decimals",
         ),
         ("u,v\na,b\n", "a,1\nb,2\n", "a column has that name: its first line may be"),
-        ("u,v\na ,b\n", "id\na\nb\n", "'a' is: one of the two has blanks"),
-        ("u,v\nA,B\n", "id\na\nb\n", "differ in upper and lower case"),
+        ("u,v\na ,b\n", "id\na\nb\n", "'a' is: blanks, invisible"),
+        ("u,v\nA,B\n", "id\na\nb\n", "'a' is: blanks, invisible characters, upper case"),
         ("u,v\nann,bob\n", ",age\n0,5\n1,6\n", "column 'age' may not be the id. Name the column"),
-        ("u,v\nann,bob\n", "id,age\n0,5\n1,6\n", "column 'id' holds row numbers, as pandas"),
+        ("u,v\nann,bob\n", "id,age\n0,5\n1,6\n", "column 'id' may not be the id. Name the"),
     ],
 )
 def test_ids_that_do_not_match_are_explained(

@@ -43,7 +43,6 @@ from graphfilter.tables.roles import (
     choose_edge_roles,
     choose_merge,
     choose_vertex_roles,
-    is_index,
     say_unused,
     suggest,
 )
@@ -482,29 +481,10 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
     return notes
 
 
-def _without_fraction(name: str) -> str:
-    return re.sub(r"\.0+$", "", name)
-
-
-def _without_zeros(name: str) -> str:
-    return _without_fraction(name.strip()).lstrip("0") or "0"
-
-
-def _clean(name: str) -> str:
-    return normalize("NFC", re.sub(WITHOUT_WIDTH, "", name)).strip()
-
-
-# Each with what two spellings of an id that are equal under it differ by.
-_CAUSES: tuple[tuple[Callable[[str], str], str], ...] = (
-    (str.strip, "one of the two has blanks around its ids"),
-    (_clean, "they differ in invisible ways: zero-width characters, or Unicode forms"),
-    (
-        _without_fraction,
-        ("one of the two writes them as decimals, as pandas does where values are missing"),
-    ),
-    (_without_zeros, "one of the two has lost the leading zeros of its ids, as Excel does"),
-    (str.casefold, "the two differ in upper and lower case"),
-)
+def _plainest(name: str) -> str:
+    """Return an id without what two tables may write differently."""
+    name = normalize("NFC", re.sub(WITHOUT_WIDTH, "", name)).strip()
+    return (re.sub(r"\.0+$", "", name).lstrip("0") or "0").casefold()
 
 
 def note_near_ids(ids: Any, table: TableSource) -> list[str]:
@@ -528,12 +508,10 @@ def note_near_ids(ids: Any, table: TableSource) -> list[str]:
     if not n_alike:
         return []
     seen = {name: name for name in plain.to_pylist()}
-    for name, key in zip(before.to_pylist(), after.to_pylist(), strict=True):
-        if (other := seen.setdefault(key, name)) != name:
-            example = f"{other!a} and {name!a}"
-            break
-    else:
-        raise AssertionError
+    alike = zip(before.to_pylist(), after.to_pylist(), strict=True)
+    example = next(
+        f"{seen[key]!a} and {name!a}" for name, key in alike if seen.setdefault(key, name) != name
+    )
     number = count(n_alike, "id differs", "ids differ")
     return [
         f"{table.name}: {number} from another only by blanks around it, characters of no width or "
@@ -576,24 +554,20 @@ def _explain_missing(
             "line may be a vertex. Write names of columns above it"
         )
     words = ids.to_pylist()
-    for same, cause in _CAUSES:
-        key = same(name)
-        if (alike := next((word for word in words if same(word) == key), None)) is not None:
-            option = ", pass `clean_ids=True`" if same in (str.strip, _clean) else ""
-            spell = ascii if same is _clean else repr
-            return (
-                f"vertex {spell(name)} is not in {vertices.name}, but {spell(alike)} is: {cause}. "
-                f"Write them the same way in both{option}"
-            )
+    key = _plainest(name)
+    if (alike := next((word for word in words if _plainest(word) == key), None)) is not None:
+        return (
+            f"vertex {name!a} is not in {vertices.name}, but {alike!a} is: blanks, invisible "
+            "characters, upper case, zeros in front and decimals must be the same in both tables. "
+            "Write ids in one way, or, for blanks and invisible characters, pass `clean_ids=True`"
+        )
     if any_found:
         nor = f", nor in {elsewhere}" if elsewhere else ""
         return f"vertex {name!r} is not in {vertices.name}{nor}. Add it to {vertices.name}"
     column = "the unnamed column" if id_column == "" else f"column {id_column!r}"
-    index = is_index(id_column) or words == [str(i) for i in range(len(words))]
-    what = "holds row numbers, as pandas writes them" if index else "may not be the id"
     return (
-        f"vertex {name!r} is not in {vertices.name}, nor is any other before it: {column} {what}. "
-        "Name the column of the ids with `id`"
+        f"vertex {name!r} is not in {vertices.name}, nor is any other before it: {column} may not "
+        "be the id. Name the column of the ids with `id`"
     )
 
 

@@ -22,7 +22,7 @@ from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import EDGE_BYTES, PARSE_ERRORS, Budget, reading
-from graphfilter.util.words import count, listed_names
+from graphfilter.util.words import listed_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,11 @@ def _read_sheet(file: Path, title: str, path: Path) -> tuple[list[Sequence[Any]]
                     note = f"{path.name}: using sheet {sheet.title!r}, one of {len(sheets)}"
                     other = next(one.title for one in sheets if one is not sheet)
                     notes.append(f"{note}; name another as {path.name}#{other}.")
-                notes += _note_formulas(file, path, sheet.title, rows) if has_formulas else []
+                if has_formulas:
+                    notes.append(
+                        f"{path.name} has formulas: those without a stored value are read as empty."
+                        " Saving it in a spreadsheet program stores the values."
+                    )
                 return rows, tuple(notes)
         finally:
             book.close()
@@ -195,31 +199,6 @@ def _choose_sheets(file: Path, sheets: list[Any], title: str) -> list[Any]:
         return [sheet]
     listed = listed_names([sheet.title for sheet in sheets])
     raise DataFileError(file, f"there is no sheet {title!r}. Sheets: {listed}. Name one behind #.")
-
-
-def _note_formulas(file: Path, path: Path, title: str, rows: list[Sequence[Any]]) -> list[str]:
-    """Count the empty cells that are formulas: a program wrote them that computed none."""
-    import openpyxl
-    from openpyxl.utils import get_column_letter
-
-    book: Any = openpyxl.load_workbook(file, read_only=True)
-    try:
-        lines = book[title].iter_rows(values_only=True)
-        places = [
-            f"{get_column_letter(j + 1)}{i + 1}"
-            for i, (line, row) in enumerate(zip(lines, rows, strict=False))
-            for j, (written, cell) in enumerate(zip(line, row, strict=False))
-            if cell is None and str(written or "").startswith("=")
-        ]
-    finally:
-        book.close()
-    if not places:
-        return []
-    n = count(len(places), "cell is a formula", "cells are formulas")
-    return [
-        f"{path.name}: {n} without a stored value (the first is {places[0]}), read as empty. Open "
-        "the workbook in a spreadsheet program and save it, which stores the values."
-    ]
 
 
 TABLES: dict[str, Callable[[Path, TextOptions], TableSource]] = {

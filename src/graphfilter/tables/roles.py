@@ -23,22 +23,18 @@ from graphfilter.tables.cells import (
     index_in,
     is_missing,
     is_text,
-    is_usable,
     missing_column,
     only_in,
     value_type,
 )
-from graphfilter.tables.columns import READ_PER_WORD
-from graphfilter.tables.dates import find_spelling, is_date_type, known_words
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
 from graphfilter.tables.formats import open_table
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
-from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.tables.words import FEW_ROWS, reads_like_names
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.words import count, listed_names
+from graphfilter.util.words import listed_names
 
 ID_NAMES = ("id", "vertex", "vertex_id", "node", "node_id", "name")
 LABEL_NAMES = ("label", "class", "y", "category", "target", "klasse", "kategorie")
@@ -451,128 +447,70 @@ _MOST_NAMED = 5
 _MOST_TYPES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A column that could be the label or the vertex type, or whose gaps one could explain.
-
-    Attributes
-    ----------
-    name, kind : str
-        The kind is that of the column as a feature.
-    n_values : int
-        Different values; more than ``MOST_CLASSES`` are not counted, and are 0.
-    codes : int array (n,)
-        The number of each cell's value; empty where they are not counted.
-    blank : bool array (n,)
-    """
-
-    name: str
-    kind: str
-    n_values: int
-    codes: NDArray[np.int32]
-    blank: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, column: Any, name: str, kind: str) -> Candidate:
-        cells = Cells(column)
-        n = sum(not is_missing(word) for word in cells.words)
-        few = n <= MOST_CLASSES
-        return cls(name, kind, few * n, cells.codes if few else cells.codes[:0], cells.blank)
-
-    @property
-    def may_be_label(self) -> bool:
-        most = MOST_FRACTIONS if self.kind == "number" else MOST_CLASSES
-        return self.kind in ("boolean", "category", "number") and 2 <= self.n_values <= most
-
-    def owners(self, kind: Candidate) -> NDArray[np.bool_]:
-        """Return which values of a column of kinds have a cell that is not blank."""
-        return np.bincount(kind.codes[~self.blank], minlength=kind.codes.max() + 1) > 0
-
-    def __str__(self) -> str:
-        what = count(self.n_values, "value") if self.may_be_label else "numbers"
-        n = int(self.blank.sum())
-        empty = f", empty on {n:,} of {count(len(self.blank), 'row')}" if n else ""
-        return f"{self.name!r} ({what}{empty})"
-
-
 def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled: bool) -> list[str]:
-    """Say which columns could be the label, and the vertex type, as far as none is known."""
-    candidates: list[Candidate] = []
-    for column in encoder.columns:
-        # Numbers without gaps are no vertex type, and nothing about them is to be explained by
-        # one; dates without gaps are no label either.
-        is_full = column.kind in ("number", "boolean") and not column.marks_missing
-        if column.kind == "list" or (labelled and is_full and not column.of_kinds):
+    """Say which columns could be the label, and the vertex type, as far as none is known.
+
+    First are those with gaps that no vertex type explains.
+    """
+    if labelled and encoder.vertex_kind:
+        return []
+    few: dict[str, Cells] = {}
+    gaps: dict[str, NDArray[np.bool_]] = {}
+    sizes: dict[str, int] = {}
+    kinds = {column.name: column for column in encoder.columns if column.kind != "list"}
+    for name, column in kinds.items():
+        full = ("date", "number", "boolean") if labelled else ("date",)
+        if column.kind in full and not column.marks_missing:
             continue
-        if column.kind == "date" and not column.marks_missing:
-            continue
-        cells = table.column(column.name).slice(0, _MOST_ROWS)
-        sample = cells.slice(0, _SAMPLE)
+        cells = Cells(table.column(name).slice(0, _MOST_ROWS), name)
+        sample = cells.column.slice(0, _SAMPLE)
         several = len(sample) > MOST_CLASSES and len(Cells(sample).words) > MOST_CLASSES
         if column.marks_missing or not several:
-            candidates.append(Candidate.of(cells, column.name, column.kind))
-    # The first columns that could be the vertex type: all others are compared with each.
-    types = [
-        one
-        for one in candidates
-        if one.kind == "category" and 2 <= one.n_values <= MOST_KINDS and not one.blank.any()
-    ][:_MOST_TYPES]
-    notes = [] if labelled else _suggest_labels(candidates, types, source)
-    return notes if encoder.vertex_kind else [*notes, *_suggest_type(candidates, types, source)]
-
-
-def _suggest_labels(
-    candidates: list[Candidate], types: list[Candidate], source: TableSource
-) -> list[str]:
-    """Name the columns that could be the label: unexplained blanks, then few values, first."""
-    # The blanks in rows of those types that have a column; the fewest of any.
-    blanks: dict[str, int] = {}
-    for one in candidates:
-        blanks[one.name] = n_blank = int(one.blank.sum())
-        for kind in types if n_blank else ():
-            if kind is not one:
-                unexplained = int((one.blank & one.owners(kind)[kind.codes]).sum())
-                blanks[one.name] = min(blanks[one.name], unexplained)
-    candidates = sorted(
-        candidates,
-        key=lambda one: (not blanks[one.name], one.n_values > MOST_FRACTIONS, -blanks[one.name]),
-    )
-    labels = [str(one) for one in candidates if one.may_be_label]
-    numbers = [
-        str(one)
-        for one in candidates
-        if one.kind == "number" and not one.may_be_label and blanks[one.name]
-    ]
-    offers = [
-        f"{option} may name {', '.join(names[:_MOST_NAMED])}"
-        + (", ..." if len(names) > _MOST_NAMED else "")
-        for option, names in (("`label`", labels), ("`number`", numbers))
-        if names
-    ]
-    return [f"{source.name}: no column is the label; {'; '.join(offers)}."] if offers else []
-
-
-def _suggest_type(
-    candidates: list[Candidate], types: list[Candidate], source: TableSource
-) -> list[str]:
-    """Name a column that says which type of thing a vertex is: it explains blanks of others."""
-    gappy = [one for one in candidates if one.blank.any()]
-    explained = [[one.name for one in gappy if not one.owners(kind).all()] for kind in types]
-    best = max(range(len(types)), key=lambda i: len(explained[i]), default=None)
-    if best is None or not explained[best]:
-        return []
-    name, names = types[best].name, explained[best]
-    many = f"{listed_names(names, _MOST_NAMED)} {'is' if len(names) == 1 else 'are'}"
-    return [
-        f"{source.name}: column {name!r} may be the vertex type: {many} empty on all vertices of "
-        f"one type. With `vertex_kind={name!r}` such gaps are not missing values."
-    ]
+            n_values = sum(not is_missing(word) for word in cells.words)
+            if 2 <= n_values <= MOST_CLASSES:
+                few[name], sizes[name] = cells, n_values
+            if (blank := cells.blank).any():
+                gaps[name] = blank
+    types = [n for n in few if kinds[n].kind == "category" and n not in gaps]
+    types = [name for name in types if sizes[name] <= MOST_KINDS][:_MOST_TYPES]
+    explained: dict[str, list[str]] = {name: [] for name in types}
+    unexplained = {name: int(blank.sum()) for name, blank in gaps.items()}
+    for kind in types:
+        codes = few[kind].codes
+        for name, blank in gaps.items():
+            has = np.bincount(codes[~blank], minlength=codes.max() + 1) > 0
+            explained[kind] += [] if has.all() else [name]
+            unexplained[name] = min(unexplained[name], int((blank & has[codes]).sum()))
+    notes: list[str] = []
+    if not labelled:
+        labels = [
+            name for name in few
+            if kinds[name].kind in ("boolean", "category")
+            or (kinds[name].kind == "number" and sizes[name] <= MOST_FRACTIONS)
+        ]  # fmt: skip
+        labels.sort(key=lambda name: -unexplained.get(name, 0))
+        numbers = [n for n in unexplained if kinds[n].kind == "number" and unexplained[n]]
+        offers = [
+            f"{option} may name {listed_names(names, _MOST_NAMED)}"
+            for option, names in (
+                ("`label`", labels), ("`number`", [n for n in numbers if n not in labels])
+            ) if names
+        ]  # fmt: skip
+        notes += [f"{source.name}: no column is the label; {'; '.join(offers)}."] if offers else []
+    kind = max(types, key=lambda name: len(explained[name]), default="")
+    if not encoder.vertex_kind and kind and explained[kind]:
+        notes.append(
+            f"{source.name}: column {kind!r} may be the vertex type: on one type or more, all of "
+            f"{listed_names(explained[kind], _MOST_NAMED)} is empty. With `vertex_kind={kind!r}` "
+            "such gaps are not missing values."
+        )
+    return notes
 
 
 def say_unused(
     table: TableSource, roles: EdgeRoles, dropped: Collection[str], *, without: Collection[str] = ()
 ) -> list[str]:
-    """Name the columns that are not used, each with the argument that would use it.
+    """Name the columns that are not used, and the arguments that would use one.
 
     ``without`` are arguments that are not offered: of a store, which sums nothing up.
     """
@@ -580,32 +518,12 @@ def say_unused(
     left = [name for name in names if name not in roles.names and not is_index(name)]
     if not left:
         return []
-    sample, summed = table.peek(), not without and not set(left) <= set(dropped)
-    offers: list[str] = []
-    for name in left[:_MOST_NAMED]:
-        option = _option_for(sample[name], table, roles)
-        offered = option and option not in without
-        offers.append(f"{name!r} (`{option}={name!r}`)" if offered else repr(name))
-    rest = left[_MOST_NAMED:]
-    more = f", {listed_names(rest)}" if rest else ""
-    how = "not used but for features of the vertices" if summed else "not used"
-    return [f"{table.name}: {how}: {', '.join(offers)}{more}."]
-
-
-def _option_for(column: Any, table: TableSource, roles: EdgeRoles) -> str:
-    """Return the argument that would use a column, '' where none would."""
-    cells = Cells(column)
-    if is_date_type(cells.type):
-        return "" if roles.time else "edge_time"
-    if not is_usable(cells.type) or not len(cells):
-        return ""
-    read = parse_numbers(cells, guess_decimal(cells, table))
-    values = read.values[~np.isnan(read.values)]
-    if len(values) > READ_PER_WORD * read.is_word.sum():
-        return "" if roles.weight or (values < 0).any() else "weight"
-    if find_spelling(known_words(cells), day_first=table.decimal_hint == ",") is not None:
-        return "" if roles.time else "edge_time"
-    return "edge_kind" if len(cells.words) <= MOST_KINDS and not roles.kind else ""
+    free = {"weight": roles.weight, "edge_kind": roles.kind, "edge_time": roles.time}
+    offers = [f"`{role}`" for role, name in free.items() if not name and role not in without]
+    wanted = not set(left) <= set(dropped)
+    how = "not used but for features of the vertices" if wanted and not without else "not used"
+    may = f" ({', '.join(offers)} may name one)" if offers and wanted else ""
+    return [f"{table.name}: {how}: {listed_names(left, _MOST_NAMED)}{may}."]
 
 
 def open_pair(
