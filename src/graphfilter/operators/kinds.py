@@ -54,7 +54,8 @@ class Channels(Operator):
     """
 
     def __init__(self, whole: Operator, parts: Mapping[str, Operator]) -> None:
-        self._take(whole.kernel, whole.interval, "channels")
+        vars(self).update(vars(whole))
+        self.kind = "channels"
         self.parts = dict(parts)
         self._without_edges: Operator | None = None
 

@@ -71,15 +71,13 @@ class Operator:
     ) -> None:
         if not isinstance(matrix, FactoredMatrix | GramMatrix):
             matrix = _checked_matrix(matrix)
-        kernel = make_kernel(matrix if device is None else matrix.to(device), dtype)
-        self._take(kernel, interval, kind)
-
-    def _take(self, kernel: ProductKernel, interval: tuple[float, float], kind: str) -> None:
-        self.kernel, self.interval, self.kind = kernel, interval, kind
+        if device is not None and torch.device(device) != matrix.device:
+            matrix = matrix.to(device)
+        self.kernel: ProductKernel = make_kernel(matrix, dtype)
+        self.interval, self.kind, self.dtype = interval, kind, dtype
         self.radius = max(abs(bound) for bound in interval)
-        self.n: int = kernel.matrix.shape[0]
-        self.device: torch.device = kernel.matrix.device
-        self.dtype = kernel.dtype
+        self.n: int = matrix.shape[0]
+        self.device: torch.device = matrix.device
 
     @classmethod
     def from_csr(

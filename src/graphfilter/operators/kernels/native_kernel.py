@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix, made_to_be_kept
+from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
 from graphfilter.operators.kernels.product_kernel import Step, TorchKernel
 from graphfilter.util.machine import threads_worth
 
@@ -86,10 +86,6 @@ class NativeKernel(TorchKernel):
 
     What the compiled kernel does not take (other widths, wide indices) torch multiplies.
     """
-
-    def __init__(self, matrix: FactoredMatrix, dtype: torch.dtype) -> None:
-        super().__init__(matrix, dtype)
-        assert dtype in STORED
 
     def _compiled(self, name: str) -> Callable[..., None]:
         """Return a function of the library for columns of this precision.
