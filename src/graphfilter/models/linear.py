@@ -27,7 +27,7 @@ __all__ = ["LinearConfig", "LinearModel"]
 # Stored values × classes up to which a linear model is fitted: some half a minute.
 MOST_WORK = 6 * 10**8
 # The same, up to which several penalties are tried.
-FEW = 3 * 10**7
+FEW = 5 * 10**6
 PENALTIES = (0.05, 0.5, 5.0)
 # liblinear draws from one generator per process.
 _ONE_AT_A_TIME = Lock()

@@ -30,7 +30,7 @@ __all__ = ["ToldTrees", "ToldTreesConfig", "Trees", "TreesConfig"]
 # The most work of boosting in one round: training vertices × columns × classes; and in all rounds
 # of trees that stop by themselves, which are left out where fewer rounds than these would fit.
 MOST_BOOSTED = 2 * 10**7
-MOST_WORK, LEAST_ROUNDS = 3 * 10**9, 60
+MOST_WORK, LEAST_ROUNDS = 15 * 10**8, 60
 # Bytes of a training vertex and class while trees grow: logit, gradient, hessian, and the last two
 # once more in the order of a tree's rows.
 BOOSTED = 40
@@ -42,8 +42,9 @@ _FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "num_l
 # Of trees that stop by themselves each sees a share of the rows; the rate is no lower than this,
 # and higher where fewer rounds fit.
 SHARE_OF_ROWS, LEAST_STEP, ROUNDS_TIMES_STEP = 0.8, 0.03, 20.0
-# Several classes are learned at a higher rate: each of their rounds is a tree per class.
-LEAST_STEP_OF_MANY = 0.06
+# Several classes are learned at a higher rate, and stop in half of the rounds: each of these is a
+# tree per class.
+LEAST_STEP_OF_MANY = 0.1
 # Cells below which threads wait for each other longer than they work.
 CELLS_PER_THREAD = 10**6
 _LEAF = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": 0, "value": 0.0}
@@ -240,11 +241,12 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             ) from None
         config = self.config
         rounds, step = self.settled.get(column, (0, 0.0))
+        many = "num_class" in kinds
         if not rounds:
             rounds = config.rounds(len(columns), columns.shape[1], self.n_classes)
             step = config.step
             if config.stop_after:
-                least = LEAST_STEP if "num_class" not in kinds else LEAST_STEP_OF_MANY
+                least = LEAST_STEP_OF_MANY if many else LEAST_STEP
                 step = min(step, max(least, ROUNDS_TIMES_STEP / max(rounds, 1)))
         settings = (
             _FIXED
@@ -265,7 +267,8 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             options["valid_sets"] = [
                 lightgbm.Dataset(seen[0], seen[1], params=settings, reference=data)
             ]
-            options["callbacks"] = [lightgbm.early_stopping(config.stop_after, verbose=False)]
+            wait = config.stop_after // (2 if many else 1) or 1
+            options["callbacks"] = [lightgbm.early_stopping(wait, verbose=False)]
         booster = lightgbm.train(settings, data, max(rounds, 1), **options)
         if seen is not None:
             rounds = booster.best_iteration or rounds
