@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import graphfilter as gf
+from graphfilter.tables.attach import join_shared
 from graphfilter.tables.cells import Cells
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.links import join_shared
 from graphfilter.util.errors import GraphFilterError
 
 PEOPLE = {"id": ["a", "b", "c", "d"], "x": [1, 2, 3, 4]}

@@ -46,5 +46,5 @@ def test_column_that_is_no_number_is_refused(tmp_path: Path, text: str, problem:
 
 def test_numbers_too_large_to_be_learned_are_refused_at_their_line(tmp_path: Path) -> None:
     path = write(tmp_path, "id,x\na,1\nb,-1e160\n")
-    with pytest.raises(DataFileError, match=r"line 3: column 'x' must hold numbers up to 1e\+150"):
+    with pytest.raises(DataFileError, match=r"line 3: column 'x' must hold .* up to 1e\+150"):
         read_number_column(path, "x")

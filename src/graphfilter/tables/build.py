@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.attach import merge_kinds, open_rows, sum_up, ways_of
+from graphfilter.tables.attach import (
+    add_links,
+    find_links,
+    merge_kinds,
+    open_rows,
+    say_links,
+    sum_up,
+    ways_of,
+)
 from graphfilter.tables.cells import (
     WITHOUT_WIDTH,
     Cells,
@@ -34,7 +42,6 @@ from graphfilter.tables.dates import Times, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
-from graphfilter.tables.links import add_links, find_links, say_links
 from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
 from graphfilter.tables.roles import (
     OF_EDGES,
@@ -327,16 +334,9 @@ def read_parts(
 
     with telling(notes):
         meaning = understand_tables(
-            edges,
-            vertices,
-            columns,
-            encoder,
-            notes,
-            read,
-            take_ids,
-            unlabelled=unlabelled,
+            edges, vertices, columns, encoder, notes, read, take_ids, unlabelled=unlabelled,
             rows=rows,
-        )
+        )  # fmt: skip
         table, roles, encoded = meaning.table, meaning.roles, meaning.encoder
         parts, said = encoded.encode_columns(table, vertices)
         notes += said if encoder is not None else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ _ISO_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 WITHOUT_WIDTH = "[\u200b-\u200d\u2060\ufeff\u00ad]"
 
 
+@dataclass(eq=False)
 class Cells:
     """A column on its way from a table to features: its cells, and each different word once.
 
@@ -49,20 +51,17 @@ class Cells:
         How many features a column of words may become.
     """
 
-    def __init__(
-        self,
-        column: Any,
-        name: str = "",
-        where: str | PathLike[str] = "",
-        *,
-        decimal: str = ".",
-        day_first: bool = False,
-        told: bool = False,
-        most: int = 100_000,
-    ) -> None:
-        self.column, self.name, self.where = column, name, where
-        self.decimal, self.day_first, self.told, self.most = decimal, day_first, told, most
-        self.type = value_type(column)
+    column: Any
+    name: str = ""
+    where: str | PathLike[str] = ""
+    _: KW_ONLY
+    decimal: str = "."
+    day_first: bool = False
+    told: bool = False
+    most: int = 100_000
+
+    def __post_init__(self) -> None:
+        self.type = value_type(self.column)
         self.is_text = is_text(self.type)
 
     def __len__(self) -> int:
@@ -70,10 +69,7 @@ class Cells:
 
     def filter(self, rows: NDArray[np.bool_]) -> Cells:
         """Return some of the cells."""
-        return Cells(
-            self.column.filter(as_mask(rows)), self.name, self.where,
-            decimal=self.decimal, day_first=self.day_first, told=self.told, most=self.most,
-        )  # fmt: skip
+        return replace(self, column=self.column.filter(as_mask(rows)))
 
     @cached_property
     def text(self) -> Any:

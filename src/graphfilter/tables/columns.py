@@ -158,28 +158,23 @@ class EncodedColumn(ABC):
                 n = count(int(gone.sum()), "value is", "values are")
                 note = f"column {self.name!r}: {n} missing{other}; replaced by the median."
                 note += "" if self.marks_missing else none
-        features = list((values - self.shift).astype(np.float32).T)
-        features += [gone.astype(np.float32)] if self.marks_missing else []
-        rows = [np.flatnonzero(feature).astype(np.int32) for feature in features]
-        data = [feature[own] for feature, own in zip(features, rows, strict=True)]
-        counts = np.array([len(own) for own in rows], dtype=np.int64)
-        return (np.concatenate(rows), np.concatenate(data), counts), note
+        values = values - self.shift
+        features = np.column_stack([values, gone]) if self.marks_missing else values
+        return entries_of(features.astype(np.float32)), note
 
     def spread(self, entries: Entries, own: NDArray[np.bool_]) -> Entries:
         """Put the rows of some kinds among all: others have the value that stands for none."""
         rows, data, counts = entries
-        places, others = np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)
-        ends = np.cumsum(counts)[:-1]
-        parts = list(zip(np.split(places[rows], ends), np.split(data, ends), strict=True))
-        for i, fill in enumerate((np.array(self.fill) - self.shift).astype(np.float32)):
-            if fill:
-                index, values = parts[i]
-                put = np.concatenate([index, others])
-                order = np.argsort(put, kind="stable")
-                filled = np.concatenate([values, np.full(len(others), fill)])
-                parts[i] = put[order], filled[order]
-        index, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return index, values, np.array([len(own) for own, _ in parts], dtype=np.int64)
+        rows, others = np.flatnonzero(own)[rows], np.flatnonzero(~own)
+        feature = np.repeat(np.arange(len(counts)), counts)
+        fill = (np.array(self.fill) - self.shift).astype(np.float32)
+        if (filled := np.flatnonzero(fill)).size:
+            rows = np.concatenate([rows, np.tile(others, len(filled))])
+            feature = np.concatenate([feature, np.repeat(filled, len(others))])
+            data = np.concatenate([data, np.repeat(fill[filled], len(others))])
+            order = np.lexsort((rows, feature))
+            rows, feature, data = rows[order], feature[order], data[order]
+        return rows.astype(np.int32), data, np.bincount(feature, minlength=len(counts))
 
     @property
     def described(self) -> str:
@@ -201,6 +196,13 @@ class EncodedColumn(ABC):
             f"{str(cells.column[row].as_py())[:80]!r} is not {text}. Fix it, or leave the cell "
             "empty.",
         )
+
+
+def entries_of(features: NDArray[np.float32]) -> Entries:
+    """Return the non-zeros of features (n, d), feature by feature."""
+    columns, rows = np.nonzero(features.T)
+    counts = np.bincount(columns, minlength=features.shape[1])
+    return rows.astype(np.int32), features[rows, columns], counts
 
 
 def _compact(values: tuple[Any, ...]) -> list[Any] | str:

@@ -7,6 +7,7 @@ encoded as the table the model was trained on.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -80,7 +81,7 @@ class ColumnUse(NamedTuple):
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableEncoder:
     """How a table of vertices becomes a feature matrix.
 
@@ -108,6 +109,8 @@ class TableEncoder:
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["31", "40"], "colour": ["red", "blue"]})
     >>> encoder = TableEncoder.fit(table, "people.csv")
+    >>> encoder
+    TableEncoder(1 number, 1 category)
     >>> encoder.feature_names
     ('age', 'colour=blue', 'colour=red')
     >>> encoder.transform(pa.table({"colour": ["red", "green"], "age": [5, 6]}), "new.csv")
@@ -123,6 +126,11 @@ class TableEncoder:
     rows: tuple[RowsEncoder, ...] = ()
     links: tuple[str, ...] = ()
     edge_kinds: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        kinds = Counter(column.kind for column in self.columns)
+        many = [f"{n} {kind}" for kind, n in kinds.items()] + [f"{len(self.rows)} rows"]
+        return f"TableEncoder({', '.join(many if self.rows else many[:-1])})"
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -335,14 +343,11 @@ class TableEncoder:
                 RowsEncoder.from_dict(one, _columns_of(one["columns"]))
                 for one in values.get("rows", ())
             )
-            types, links, kinds = (
-                tuple(map(str, values.get(name, ())))
-                for name in ("vertex_kinds", "links", "edge_kinds")
-            )
+            names = ("vertex_kinds", "links", "edge_kinds")
+            more: Any = {name: tuple(map(str, values.get(name, ()))) for name in names}
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
-            kind = str(values.get("vertex_kind", ""))
-            notes = tuple(map(str, values["notes"]))
-            return cls(columns, notes, roles, kind, types, rows, links, kinds)
+            kind, notes = str(values.get("vertex_kind", "")), tuple(map(str, values["notes"]))
+            return cls(columns, notes, roles, kind, rows=rows, **more)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
 

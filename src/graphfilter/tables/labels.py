@@ -295,17 +295,12 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
     else:
         bad = n > MOST_CLASSES and n_labelled < LEAST_WORDS * n
     if bad:
-        what = "numbers" if None not in numbers else "words"
-        itself = "Predict the number itself (`number`), divide"
-        if what == "words":
-            amounts = all(any(map(str.isdigit, str(word))) for word in classes)
-            itself = (
-                "Predict them with `number` if they are quantities, divide" if amounts else "Divide"
-            )
+        what = "words" if None in numbers else "numbers"
         raise GraphError(
             f"the label {name!r} must be a few classes; got {n:,} different {what} on "
             f"{count(n_labelled, 'labelled vertex', 'labelled vertices')}, such as {classes[0]!r}. "
-            f"{itself} it into classes (low, middle, high), or name another column with `label`."
+            "Predict quantities with `number`, divide the column into classes (low, middle, high), "
+            "or name another with `label`."
         )
 
 
@@ -336,16 +331,12 @@ def read_number_column(
             row = int(read.is_word.argmax())
             remedy = "Leave the cell empty where the number is unknown; for classes use `label`."
             raise not_a_number(cells, row, remedy)
-        if np.isinf(read.values).any():
-            row = int(np.isinf(read.values).argmax())
-            raise at_row(table, row, f"column {name!r} must hold finite numbers; got infinity.")
         if (np.abs(read.values) > LARGEST_TARGET).any():
             row = int((np.abs(read.values) > LARGEST_TARGET).argmax())
             raise at_row(
                 table, row,
-                f"column {name!r} must hold numbers up to {LARGEST_TARGET:g}, whose squares can be "
-                f"added up; got {read.values[row]:g}. Divide them all by a number, or take their "
-                "logarithms.",
+                f"column {name!r} must hold finite numbers up to {LARGEST_TARGET:g}, whose squares "
+                f"can be added up; got {read.values[row]:g}. Divide them, or take logarithms.",
             )  # fmt: skip
         known = read.values[~np.isnan(read.values)]
         if to_learn and len(np.unique(known)) < 2:

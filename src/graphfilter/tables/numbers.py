@@ -405,14 +405,13 @@ def check_numbers(
     row = int(bad.argmax())
     if read.is_word[row]:
         raise not_a_number(cells, row, remedy, first_row=first_row)
-    got = cells.column[row].as_py()
-    got = got[:80] if isinstance(got, str) else got
+    problem = f"{str(cells.column[row].as_py())[:80]} is "
     if np.isnan(values[row]):
-        problem = f"it is missing (got {got!r})"
+        problem = "it is missing"
     elif np.isinf(values[row]):
-        problem = f"{got} is infinite, or too large for float32"
+        problem += "infinite, or too large for float32"
     else:
-        problem = f"{got} is less than {least:g}"
+        problem += f"less than {least:g}"
     message = f"column {cells.name!r} must hold a number: {problem}. {remedy}"
     raise at_row(cells.where, first_row + row, message)
 

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphfilter.tables.source import TableSource, check_width, reading_table
+from graphfilter.tables.source import TableSource, check_width, counted, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import DataFileError
-from graphfilter.util.files import EDGE_BYTES, Budget
+from graphfilter.util.files import Budget
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,11 +58,7 @@ class ParquetTable(TableSource):
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         with reading_table(self._path):
             file, rows, budget = _open(self._path, names, self._batch_rows)
-            edge_budget, n_rows = Budget(self._path), 0
-            for batch in _batches(file, names, rows, budget):
-                n_rows += len(batch)
-                edge_budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
-                yield batch
+            yield from counted(_batches(file, names, rows, budget), self._path)
 
 
 def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:

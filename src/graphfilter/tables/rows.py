@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, missing_column
-from graphfilter.tables.columns import EncodedColumn, Entries
+from graphfilter.tables.columns import EncodedColumn, Entries, entries_of
 from graphfilter.tables.source import TableSource
 from graphfilter.tables.words import CategoryColumn
 from graphfilter.util.records import convert
@@ -151,9 +151,7 @@ class RowsEncoder:
         features = (
             np.tile(fill, (n, 1)) if matrix is None else np.where(np.isnan(matrix), fill, matrix)
         )
-        columns, rows = np.nonzero(features.T)
-        counts = np.bincount(columns, minlength=features.shape[1])
-        return rows.astype(np.int32), features.T[columns, rows], counts
+        return entries_of(features)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -169,13 +167,9 @@ class RowsEncoder:
 
     def check(self) -> None:
         """Raise an error of some type unless the fields go together."""
-        kinds = {column.kind for column in self.columns} - {*_STATISTICS, "category"}
-        names = {column.name for column in self.columns}
-        if (
-            kinds
-            or len(self.fill) != len(self.statistics)
-            or {self.time, self.counted} - names - {""}
-        ):
+        is_whole = {column.kind for column in self.columns} <= {*_STATISTICS, "category"}
+        is_whole &= {self.time, self.counted} <= {"", *(column.name for column in self.columns)}
+        if not is_whole or len(self.fill) != len(self.statistics):
             raise ValueError(f"rows of {self.title!r}")
         if not all(map(isfinite, self.fill)):
             raise ValueError(f"fill of rows of {self.title!r}")

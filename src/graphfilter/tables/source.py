@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graphfilter.tables.cells import as_ids, clean_ids
 from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.files import EDGE_BYTES, Budget
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,6 +127,15 @@ class TableSource(ABC):
     @abstractmethod
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         """Read these columns piece by piece; without a header they are called f0, f1, ..."""
+
+
+def counted(batches: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
+    """Count what rows of edges take, piece by piece, against the memory there is."""
+    budget, n_rows = Budget(path), 0
+    for batch in batches:
+        n_rows += len(batch)
+        budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
+        yield batch
 
 
 class HeldTable(TableSource):

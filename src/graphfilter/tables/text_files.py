@@ -28,9 +28,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.tables.source import TableSource, check_width, reading_table
+from graphfilter.tables.source import TableSource, check_width, counted, reading_table
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.files import EDGE_BYTES, Budget
+from graphfilter.util.files import Budget
 from graphfilter.util.words import count
 
 if TYPE_CHECKING:
@@ -311,15 +311,11 @@ class TextTable(TableSource):
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
         from pyarrow import csv
 
-        budget, n_rows = Budget(self._path), 0
         with (
             reading_table(self._path),
             csv.open_csv(self._source(), **self._options(names, header=header)) as reader,
         ):
-            for batch in reader:
-                n_rows += len(batch)
-                budget.spend(EDGE_BYTES * len(batch), f"it lists {n_rows:,} edges or more")
-                yield batch
+            yield from counted(reader, self._path)
 
     def _options(
         self, names: list[str] | None = None, *, header: bool = True, use_threads: bool = False
