@@ -33,7 +33,7 @@ def record(name: str, max_epochs: int | None = None) -> dict[str, Any]:
     split = stratified(graph.labels, SEED)
     (outcome,) = train_system(Prepared.of(graph), system, [split], [SEED])
     kept = outcome.result.best_epoch
-    epochs = spread_out(kept + 1, FRAMES, keep=(kept,))
+    epochs = spread_out(kept + 1, FRAMES)
     assert graph.labels is not None
     scores = score_parts(outcome.probabilities, graph.labels, split)
     energy = np.nanmean(label_energy(graph).values, axis=0)

@@ -193,7 +193,7 @@ WHOLE = "must be a whole number from"
         ({"hidden_size": 10**12}, f"hidden_size {WHOLE} 1 to 1,000,000"),
         ({"n_layers": 2.5}, "n_layers"),
         ({"n_layers": True}, "n_layers"),
-        ({"n_layers": HUGE}, f"n_layers {WHOLE} 0 to 1,000,000"),
+        ({"n_layers": HUGE}, f"n_layers {WHOLE} 1 to 1,000,000"),
         ({"filter_init": float("nan")}, "init"),
     ],
 )

@@ -602,7 +602,8 @@ class VertexEstimator(BaseEstimator):
         Examples
         --------
         >>> import graphfilter as gf
-        >>>         >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
+        >>> from matplotlib.figure import Figure
+        >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
         >>> clf = gf.SGFClassifier(max_epochs=10, random_state=0).fit(graph=g)
         >>> clf.plot_filter(Figure().subplots()).get_ylabel()
         'response f'

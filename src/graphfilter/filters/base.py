@@ -66,8 +66,12 @@ class Config:
         """Check every count, number and name, as the types of the fields say."""
         for field in fields(self):
             name, value, kind = field.name, getattr(self, field.name), str(field.type)
-            if name in self.names and (isinstance(value, str) or not kind.startswith("float")):
+            if name in self.names and not kind.startswith("float"):
                 check_name(name, value, self.names[name])
+            elif name in self.names and isinstance(value, str):
+                if value not in self.names[name]:
+                    known = ", ".join(map(repr, self.names[name]))
+                    raise ConfigError(f"{name} must be a number or {known}; got {value!r}.")
             elif kind == "int" or (kind == "int | None" and value is not None):
                 check_count(name, value, least=self.least.get(name, 1))
             elif kind.startswith("float") and not isinstance(value, tuple | None):
