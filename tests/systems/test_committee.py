@@ -23,7 +23,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.splits import stratified
+from graphfilter.splits import held_folds, stratified
 from graphfilter.systems import (
     Prepared,
     committee,
@@ -701,6 +701,22 @@ def test_committee_is_weighed_by_validation_vertices_alone() -> None:
     np.testing.assert_allclose(outcome.pool.weights[heard], kept.weights, atol=1e-9)
     np.testing.assert_allclose(outcome.pool.temperatures[heard], kept.temperatures, atol=1e-9)
     assert not outcome.pool.weights[~heard].any()
+
+
+def test_pool_of_a_fold_has_not_seen_the_vertices_that_it_calibrates() -> None:
+    """Each is fitted to the other validation vertices, and to none of its own."""
+    outcome = train(short())
+    assert GRAPH.labels is not None
+    heard = outcome.pool.shares > 0
+    said = log_probabilities([part.probabilities for part in outcome.parts])[heard]
+    shares = prior_weights([part.system for part in outcome.parts], GRAPH, SPLIT)[heard]
+    held = held_folds(SPLIT.val, 3)
+    assert len(outcome.folds) == len(held) > 1
+    for pool, own in zip(outcome.folds, held, strict=True):
+        others = np.setdiff1d(SPLIT.val, own)
+        apart = fit_pool(said[:, others], GRAPH.labels[others], prior=shares)
+        np.testing.assert_allclose(pool.weights[heard], apart.weights, atol=1e-9)
+        np.testing.assert_allclose(pool.temperatures[heard], apart.temperatures, atol=1e-9)
 
 
 def test_of_many_validation_vertices_some_weigh_the_members(

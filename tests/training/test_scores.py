@@ -554,6 +554,9 @@ def test_lift_of_all_is_one_and_of_a_perfect_top_is_the_most(drawn) -> None:
     assert [top["lift"] for top in flat] == pytest.approx([1, 1, 1])
     assert [top["n_vertices"] for top in flat] == [2, 10, 20]
     assert lifts(scores, np.zeros(200, bool)) == []
+    # The nearest whole number, of which one at least.
+    sizes = [top["n_vertices"] for top in lifts(np.full(54, 0.5), truth[:54], (0.01, 0.05, 0.1))]
+    assert sizes == [1, 3, 5]
 
 
 def test_decision_answers_by_its_threshold() -> None:
