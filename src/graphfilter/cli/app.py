@@ -133,7 +133,7 @@ class Commands(Mapping[str, Any]):
         if name in OURS:
             command = make_command(name, pkgutil.resolve_name(OURS[name]))
             if isinstance(command, Group):
-                # Those of packages, such as "data.pack", are commands of a group of ours.
+                # Those of packages, such as "data.NAME", are commands of a group of ours.
                 for full, point in plug_ins(COMMANDS).items():
                     if full.startswith(f"{name}."):
                         command.add_command(load_plug_in(point), full.partition(".")[2])

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.html"
 OUT, RUNNING = "Output", "Running"
+# The target that is given a folder of graphs.
+CONFIRM = "confirm"
 # Options of running, refused with --from-records.
 RUN_OPTIONS = ("--runs", "--jobs", "--device", "--gzip")
 
@@ -59,6 +61,7 @@ class Reproduce:
     """
 
     target: Annotated[str, argument("Table or figure: see --list; all for every one.")] = ""
+    graphs: Annotated[Path | None, argument("Of confirm: a folder of graphs (.npz).")] = None
     out: Path | None = option_field(None, OUT)
     from_records: Path | None = option_field(None, OUT)
     gzip: bool = option_field(False, OUT)
@@ -91,6 +94,8 @@ class Reproduce:
         check_name("target", self.target, [*TARGETS, "all"])
         if self.out is None:
             raise ConfigError("give a folder for the results with --out.")
+        if self.graphs is not None and self.target != CONFIRM:
+            raise ConfigError(f"a folder of graphs is for {CONFIRM}; {self.target} has its own.")
         if _reproduce(self, self.out, self.target, self.quiet):
             raise typer.Exit(1)
 
@@ -108,7 +113,9 @@ def _reproduce(how: Reproduce, out: Path, target: str, quiet: bool) -> int:
     from graphfilter_research.paper.targets import TARGETS
 
     device = pick_device(how.device)
-    options = Options(how.runs, how.quick, device, how.jobs, how.literature, how.variants)
+    options = Options(
+        how.runs, how.quick, device, how.jobs, how.literature, how.variants, how.graphs
+    )
     make_folder(out)
     # What goes beyond the paper is built from what is on record, and not run any further.
     only_built = target == "all" and not how.variants
@@ -117,6 +124,8 @@ def _reproduce(how: Reproduce, out: Path, target: str, quiet: bool) -> int:
     built: dict[str, Rendered] = {}
     for name, wanted in TARGETS.items():
         is_extra = only_built and wanted.is_variant
+        if target == "all" and name == CONFIRM and how.from_records is None:
+            continue  # It needs a folder of graphs.
         if target not in (name, "all") or (is_extra and not wanted.is_on_record(place, options)):
             continue
         try:

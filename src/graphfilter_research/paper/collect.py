@@ -42,6 +42,8 @@ class Options:
     variants : bool
         Run what goes beyond the paper's rows too: variants of the Literature's systems, the
         authors' bipartite graphs and their splits of Texas and Cornell, further settings of SGF.
+    graphs : Path, optional
+        A folder of graphs to run on.
     """
 
     runs: int = 10
@@ -50,6 +52,7 @@ class Options:
     jobs: int = 1
     literature: bool = False
     variants: bool = False
+    graphs: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("runs", "jobs"):

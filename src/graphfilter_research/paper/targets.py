@@ -10,6 +10,7 @@ from graphfilter_research.paper import (
     answers,
     appendix_search,
     committee_table,
+    confirm,
     figure2,
     figure3,
     figures1_5,
@@ -49,5 +50,7 @@ TARGETS: dict[str, Target] = {
         peer_table.TARGET,
         share_table.FEW_LABELS_TARGET,
         share_table.NEW_VERTICES_TARGET,
+        confirm.CONFIRM,
+        confirm.FOUNDATION,
     )
 }

@@ -16,25 +16,6 @@ from graphfilter_research.paper import figures6_7, table5
 from graphfilter_research.paper.targets import TARGETS
 
 
-def test_data_is_taken_to_another_machine(
-    graphfilter, data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHFILTER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GRAPHFILTER_DATA", str(data_folder))
-    pack = ("data", "pack", "--datasets", "texas,cornell", "--out", tmp_path / "d.tar")
-    packed = graphfilter(*pack)
-    assert packed.code == 0, packed.err
-    assert "graphfilter data unpack d.tar" in packed.out
-    assert graphfilter(*pack).code == 2
-    monkeypatch.delenv("GRAPHFILTER_DATA")
-    assert "Files of datasets: 2 unpacked" in graphfilter("data", "unpack", tmp_path / "d.tar").out
-    assert "0 unpacked" in graphfilter("data", "unpack", tmp_path / "d.tar").out
-    assert "183 vertices" in graphfilter("data", "get", "texas").out
-    foreign = graphfilter("data", "unpack", data_folder / "texas.npz")
-    assert foreign.code == 2
-    assert "data pack wrote" in foreign.err
-
-
 def test_reproduce_names_its_targets(graphfilter, tmp_path: Path) -> None:
     assert "table1" in graphfilter("reproduce", "--list").out
     assert graphfilter("reproduce", "table1").code == 2

@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphfilter.cli.app import app
+from graphfilter.data import make_csbm
+from graphfilter.data.npz import write_npz
 from graphfilter.splits import Split
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
@@ -21,7 +23,14 @@ from graphfilter_research.bench.matrix import BenchProgress
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.search import Found, SearchResult
 from graphfilter_research.lines import pack_lines
-from graphfilter_research.paper import appendix_search, reproduction_page, settings, target, targets
+from graphfilter_research.paper import (
+    appendix_search,
+    confirm,
+    reproduction_page,
+    settings,
+    target,
+    targets,
+)
 from graphfilter_research.paper.collect import Options, at_hand, open_records, read_target_records
 from graphfilter_research.paper.published import CHOSEN, TABLE_3, Accuracy
 from graphfilter_research.paper.tables import ComparedAccuracy
@@ -41,7 +50,11 @@ def reproduce(*words: object) -> Result:
 @pytest.mark.parametrize("name", TRAINED)
 def test_target_is_rebuilt_from_its_records_as_it_was_made(name: str, tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
-    done = reproduce(name, "--out", out, "--quick", "--device", "cpu", "--gzip", "--quiet")
+    words = [name]
+    if name == "confirm":
+        words.append(str(tmp_path))
+        write_npz(make_csbm(60, n_features=4, seed=0), tmp_path / "one.npz")
+    done = reproduce(*words, "--out", out, "--quick", "--device", "cpu", "--gzip", "--quiet")
     assert done.exit_code == 0, done.output
     stem = f"{name}-quick"
     packed = out / f"{stem}.jsonl.gz"
@@ -54,6 +67,28 @@ def test_target_is_rebuilt_from_its_records_as_it_was_made(name: str, tmp_path: 
     assert made >= {f"{stem}.png"} if name.startswith("fig") else {f"{stem}.md", f"{stem}.tex"}
     for path in made:
         assert (out / path).read_bytes() == (again / path).read_bytes(), path
+
+
+def test_of_the_settings_of_a_peer_validation_vertices_choose_and_never_test() -> None:
+    def run(setting: str, val: float, test: float) -> Record:
+        part = {"n_vertices": 10}
+        scores = {"val": {**part, "accuracy": val}, "test": {**part, "accuracy": test}}
+        return Record(
+            "g.npz", f"gcn{setting}", "stratified", 0, 0, "auto", {}, "cpu", scores=scores
+        )
+
+    runs = [run(confirm.GRID[0], 0.6, 0.9), run(confirm.GRID[1], 0.7, 0.5)]
+    (row,) = confirm.show_confirmed(runs, []).blocks[0].rows
+    cell = row.cells[1 + confirm.PEERS.index("gcn")]
+    assert isinstance(cell, ComparedAccuracy)
+    assert cell.mean == pytest.approx(50)
+
+
+def test_confirm_needs_a_folder_of_graphs(tmp_path: Path) -> None:
+    for words, message in ((), "must be given a folder"), ((tmp_path,), "holds none"):
+        done = reproduce("confirm", *words, "--out", tmp_path / "out", "--quiet")
+        assert done.exit_code == 1
+        assert message in str(done.exception)
 
 
 def test_target_goes_on_from_records_plain_or_packed(tmp_path: Path) -> None:
