@@ -6,7 +6,7 @@
 The committee is fitted on 60/20/20 splits. As ``fit --coverage`` does, half of the validation part
 is set aside, and sets at coverages 0.8, 0.9 and 0.95 are calibrated on it. They are counted on the
 test part. "Below chance" says in how many splits the coverage of the test part is below the 95 %
-interval that exchangeable vertices give (``graphfilter.training.scores.chance_of_coverage``). Sets
+interval that exchangeable vertices give (``graphfilter.runs.answers.chance_of_coverage``). Sets
 always hold the most probable class, so that a model which is right more often than promised is
 above it.
 """
@@ -20,9 +20,8 @@ import numpy as np
 import resumable
 from graphfilter import Graph, GraphClassifier, load_dataset
 from graphfilter.data import make_csbm
-from graphfilter.runs.answers import calibration_share
+from graphfilter.runs.answers import calibration_share, chance_of_coverage
 from graphfilter.splits import stratified
-from graphfilter.training.scores import chance_of_coverage
 from graphfilter_research.paper.committee_table import DATASETS
 from resumable import Record
 

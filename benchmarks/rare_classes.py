@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 import resumable
 from graphfilter import Graph
+from graphfilter.runs.answers import Costs, choose_threshold, score_decision
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.systems.outcome import CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import Pool, fit_pool
-from graphfilter.training.thresholds import Costs, choose_threshold, score_decision
 from resumable import Record
 
 N_SEEDS = 8

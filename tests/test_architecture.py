@@ -48,7 +48,7 @@ ROOMS = [
 # Loose at the top, in one file each: what is small and public.
 LAYERS = [
     "version", "util", "splits", "tables", "data", "spectral", "operators", "filters", "models",
-    "training", "metrics", "large", "systems", "estimators", "runs", "report", "web", "cli",
+    "training", "large", "systems", "estimators", "runs", "metrics", "report", "web", "cli",
     "plot", "pyg", "__init__", "__main__",
 ]  # fmt: skip
 

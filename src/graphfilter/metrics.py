@@ -4,7 +4,7 @@ Scores are computed from probabilities and labels; tests and intervals say wheth
 be chance.
 """
 
-from graphfilter.training.comparing import (
+from graphfilter.runs.comparing import (
     FEWEST_RUNS,
     LEVEL,
     SIGNIFICANCE,

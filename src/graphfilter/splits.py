@@ -6,15 +6,13 @@ under different rules are not comparable. Unlabelled vertices (label -1) are nev
 A random split flatters a model that will meet the future, or new customers, plants or households:
 its test vertices resemble their neighbours in training more than those to come. :func:`by_time` and
 :func:`by_group` mirror how a model will be used: on later vertices, or on groups it has never seen.
-
-Folds: vertices divided so that each is held once from what is fitted to the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -449,86 +447,6 @@ def _one_per_vertex(values: ArrayLike, labels: ArrayLike | None, what: str) -> N
             f"{what} must be one number per vertex ({n}); got shape {array.shape} of {array.dtype}."
         )
     return array
-
-
-N_FOLDS = 5
-# The fold of a vertex that is in none.
-NO_FOLD = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Folding:
-    """The labelled vertices of a split in folds: each is held out once, and else learned from.
-
-    Attributes
-    ----------
-    held : int8 array (n,)
-        The fold of each training and validation vertex, -1 of the others.
-    splits : tuple of Split
-        One per fold, which is what it validates on.
-    """
-
-    held: NDArray[np.int8]
-    splits: tuple[Split, ...]
-
-    @classmethod
-    def of(
-        cls, split: Split, classes: NDArray[np.int64], kept: NDArray[np.int8] | None = None
-    ) -> Self:
-        """Divide training and validation vertices, each class evenly.
-
-        The folds depend on the vertices and their classes (n,) alone. Those in ``kept`` (n,) stay
-        in their fold.
-
-        >>> split = Split(train=[0, 1, 2, 3, 4, 5], val=[6, 7, 8, 9], test=[10])
-        >>> folding = Folding.of(split, np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0]))
-        >>> [len(one.val) for one in folding.splits], int(folding.held[10])
-        ([2, 2, 2, 2, 2], -1)
-        """
-        labelled = np.sort(np.concatenate([split.train, split.val]))
-        held = np.full(len(classes), NO_FOLD, dtype=np.int8)
-        if kept is not None:
-            held[labelled] = kept[labelled]
-        totals = np.bincount(held[held >= 0], minlength=N_FOLDS)
-        rng = np.random.default_rng((len(labelled), 7))
-        for one in np.unique(classes[labelled]):
-            members = labelled[classes[labelled] == one]
-            counts = np.bincount(held[members][held[members] >= 0], minlength=N_FOLDS)
-            for vertex in rng.permutation(members[held[members] < 0]).tolist():
-                fold = min(range(N_FOLDS), key=lambda f: (counts[f], totals[f]))
-                held[vertex] = fold
-                counts[fold] += 1
-                totals[fold] += 1
-        return cls.again(held, split)
-
-    @classmethod
-    def again(cls, held: NDArray[np.int8], split: Split) -> Self:
-        """Return the folds that vertices (n,) of a split are in already."""
-        splits = (
-            Split(
-                np.flatnonzero((held != NO_FOLD) & (held != fold)),
-                np.flatnonzero(held == fold),
-                split.test,
-                rule=split.rule,
-            )
-            for fold in range(N_FOLDS)
-        )
-        return cls(held, tuple(splits))
-
-
-def has_folds(held: NDArray[np.int8] | None) -> bool:
-    """Return whether vertices were held out in several folds, not validation vertices alone."""
-    return held is not None and int(held.max(initial=NO_FOLD)) > 0
-
-
-def held_folds(vertices: Index, seed: int, n_folds: int = N_FOLDS) -> list[Index]:
-    """Divide vertices at random into folds of nearly equal size, none of them empty.
-
-    >>> [len(fold) for fold in held_folds(np.arange(12), seed=0)]
-    [3, 3, 2, 2, 2]
-    """
-    drawn = vertices[np.random.default_rng((seed, 2)).permutation(len(vertices))]
-    return [np.sort(part) for part in np.array_split(drawn, min(n_folds, len(drawn)) or 1)]
 
 
 def set_aside(vertices: Index, share: float, seed: int) -> tuple[Index, Index]:

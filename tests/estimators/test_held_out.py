@@ -13,7 +13,8 @@ from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.members import combine
-from graphfilter.splits import N_FOLDS, NO_FOLD, Split
+from graphfilter.splits import Split
+from graphfilter.systems.prepared import N_FOLDS, NO_FOLD
 from graphfilter.util.errors import ModelFileError
 from graphfilter.util.records import (
     read_checked_json,

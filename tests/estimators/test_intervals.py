@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfilter.estimators.calibration import IntervalCalibration, IntervalFold, fewest_for
-from graphfilter.splits import held_folds
+from graphfilter.systems.prepared import held_folds
 
 
 def test_bounds_of_one_fold_equal_split_conformal() -> None:

@@ -14,7 +14,7 @@ from graphfilter.estimators.calibration import (
     neighbour_average,
     sets_at,
 )
-from graphfilter.splits import held_folds
+from graphfilter.systems.prepared import held_folds
 from graphfilter.util.errors import ConfigError
 
 N_CLASSES = 4

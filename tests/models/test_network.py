@@ -34,7 +34,7 @@ from graphfilter.models import (
     layers as column_dropout,
     network as columns,
 )
-from graphfilter.models.base import MOST_COMPARED, Sizes
+from graphfilter.models.base import MOST_COMPARED
 from graphfilter.models.layers import (
     Input,
     draw_kept,
@@ -51,6 +51,7 @@ from graphfilter.operators import (
 )
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS
+from graphfilter.systems.system import sizes_of
 from graphfilter.training import FitResult, TrainConfig, train
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import VARIABLE
@@ -530,7 +531,7 @@ def test_blocks_are_as_wide_as_memory_takes(monkeypatch: pytest.MonkeyPatch):
     rest = columns.BYTES_PER_EDGE_ENTRY * OPERATOR.kernel.matrix.n_entries
     rest += columns.BYTES_PER_VERTEX * OPERATOR.n + columns.BYTES_PER_FEATURE * 5 * OPERATOR.n
     rest += columns.BYTES_OF_PROCESS
-    config, sizes = FilterNetworkConfig(hidden_size=100), Sizes.of(LITTLE, 10)
+    config, sizes = FilterNetworkConfig(hidden_size=100), sizes_of(LITTLE, 10)
     widths = []
     for fit in (1, 16, 31, 32, 100):
         monkeypatch.setenv(VARIABLE, str(rest + fit * need))

@@ -10,10 +10,10 @@ import numpy as np
 from graphfilter import Graph, SGFClassifier, Split
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs.answers import Decision
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import BASELINES, Plan, Source
 from graphfilter.training import CLASSIFICATION, Task
-from graphfilter.training.thresholds import Decision
 
 
 def made_fit(

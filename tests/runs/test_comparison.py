@@ -7,10 +7,10 @@ import pytest
 from sklearn.metrics import average_precision_score
 from tests.runs.made import made_fit, one_hot
 
+from graphfilter.runs.answers import Costs, Decision
 from graphfilter.runs.comparison import Accuracy, MeanCost, Ranking, compare
 from graphfilter.runs.findings import conclude
 from graphfilter.runs.plan import BASELINES
-from graphfilter.training.thresholds import Costs, Decision
 
 RNG = np.random.default_rng(0)
 TRUTH = (np.arange(200) < 24).astype(int)  # 12 % are looked for

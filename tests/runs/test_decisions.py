@@ -13,13 +13,12 @@ from graphfilter import SGFClassifier
 from graphfilter.data import make_csbm, write_tables
 from graphfilter.data.graph import Graph
 from graphfilter.report.page import draw_run
-from graphfilter.runs.answers import DEFAULT, plan_decision
+from graphfilter.runs.answers import DEFAULT, Costs, Decision, plan_decision
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
 from graphfilter.runs.predict import explain_run
 from graphfilter.splits import Split
-from graphfilter.training.thresholds import Costs, Decision
 from graphfilter.util.errors import ConfigError
 
 

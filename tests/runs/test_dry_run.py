@@ -101,10 +101,10 @@ def test_fit_that_does_not_fit_is_refused_with_the_remedy(monkeypatch) -> None:
 def test_plain_models_that_do_not_fit_are_known_beforehand(monkeypatch) -> None:
     plan = plan_fit(Source(make_graph(n_features=20_000)), 0)
     small = gf.SGFClassifier(hidden_size=1, device="cpu")
-    assert plan_dry_run(plan, small).within_memory(plan, small, baselines=True) == (plan, True)
+    assert plan_dry_run(plan, small).within_memory(plan, baselines=True) == (plan, True)
     monkeypatch.setattr("graphfilter.runs.plan.DryRun.check", lambda _: None)
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "800M")
-    less, baselines = plan_dry_run(plan, small).within_memory(plan, small, baselines=True)
+    less, baselines = plan_dry_run(plan, small).within_memory(plan, baselines=True)
     assert not baselines
     assert less.notes[-1] == "the baselines do not fit in memory: left out."
 

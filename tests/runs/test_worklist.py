@@ -13,6 +13,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.report.vertices import vertices_section
+from graphfilter.runs.answers import Decision
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import Plan, Source, plan_fit
 from graphfilter.runs.worklist import (
@@ -25,7 +26,6 @@ from graphfilter.runs.worklist import (
 )
 from graphfilter.splits import Split
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION
-from graphfilter.training.thresholds import Decision
 
 NAMES = ["v0", "v1", "v2", "v3", "v4", "v5"]
 LABELS = ["a", "a", "b", "b", "c", None]

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.splits import (
-    N_FOLDS,
-    NO_FOLD,
-    Folding,
     Split,
     by_group,
     by_time,
@@ -26,6 +23,7 @@ from graphfilter.splits import (
     per_class,
     stratified,
 )
+from graphfilter.systems.prepared import N_FOLDS, NO_FOLD, Folding
 from graphfilter.util.errors import GraphError
 
 # Tests hand in what users do.

@@ -23,7 +23,7 @@ from graphfilter.models import (
     ResidualConfig,
     TreesConfig,
 )
-from graphfilter.splits import held_folds, stratified
+from graphfilter.splits import stratified
 from graphfilter.systems import (
     Prepared,
     committee,
@@ -34,6 +34,7 @@ from graphfilter.systems import (
 from graphfilter.systems.committee import DIVERGED, repeated_seed
 from graphfilter.systems.outcome import LEAST, CommitteeOutcome, prior_weights
 from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
+from graphfilter.systems.prepared import held_folds
 from graphfilter.systems.registry import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.system import Committee
 from graphfilter.training import Callback, Progress

@@ -16,7 +16,7 @@ from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import ToldConfig, TreesConfig
 from graphfilter.models.places import Known
-from graphfilter.splits import EARLIER, N_FOLDS, NO_FOLD, Split, by_group, by_time, stratified
+from graphfilter.splits import EARLIER, Split, by_group, by_time, stratified
 from graphfilter.systems import (
     Prepared,
     System,
@@ -38,6 +38,7 @@ from graphfilter.systems.outcome import (
     without_own_labels,
 )
 from graphfilter.systems.pooling import fit_pool, log_probabilities, together
+from graphfilter.systems.prepared import N_FOLDS, NO_FOLD
 from graphfilter.systems.system import Committee
 from graphfilter.training import (
     CLASSIFICATION,

@@ -30,31 +30,31 @@ from graphfilter.metrics import (
 )
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
-from graphfilter.splits import Split, stratified
-from graphfilter.training import SCALES, TargetScale, TrainConfig, train
-from graphfilter.training.comparing import (
+from graphfilter.runs.answers import (
+    BinaryCurve,
+    Costs,
+    Decision,
+    chance_of_coverage,
+    choose_threshold,
+    lifts,
+    score_decision,
+)
+from graphfilter.runs.comparing import (
     average_precision_of,
     draw_scores,
     drawn_interval,
     drawn_p_value,
 )
+from graphfilter.runs.drift import LossBins
+from graphfilter.splits import Split, stratified
+from graphfilter.training import SCALES, TargetScale, TrainConfig, train
 from graphfilter.training.epoch import Run
 from graphfilter.training.scales import allowed_range, choose_scale, log_likelihood
 from graphfilter.training.scores import (
     LABEL_METRICS,
     NUMBER_METRICS,
-    LossBins,
-    chance_of_coverage,
     score_labels,
     score_numbers,
-)
-from graphfilter.training.thresholds import (
-    BinaryCurve,
-    Costs,
-    Decision,
-    choose_threshold,
-    lifts,
-    score_decision,
 )
 from graphfilter.util.errors import ConfigError
 

@@ -204,7 +204,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
         _show_dry_run(costs, plan)
         return
     assert out is not None
-    plan, baselines = costs.within_memory(plan, estimator, baselines=baselines)
+    plan, baselines = costs.within_memory(plan, baselines=baselines)
     notes = [*plan.notes[len(plan.source.graph.notes) :]]
     if how.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")

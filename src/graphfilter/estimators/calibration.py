@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.splits import held_folds
+from graphfilter.systems.prepared import held_folds
 from graphfilter.training import REGRESSION, TargetScale, Task
 from graphfilter.util.errors import ConfigError, GraphError, check_number
 

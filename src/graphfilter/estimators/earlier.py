@@ -20,9 +20,10 @@ from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.splits import EARLIER, NO_FOLD, Split, has_folds, stratified
+from graphfilter.splits import EARLIER, Split, stratified
 from graphfilter.systems import System
 from graphfilter.systems.networks import Start
+from graphfilter.systems.prepared import NO_FOLD, has_folds
 from graphfilter.systems.system import Committee
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError, GraphError

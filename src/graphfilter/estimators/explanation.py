@@ -15,8 +15,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.estimators import contributions
 from graphfilter.estimators.earlier import FittedEstimator, ids_of
 from graphfilter.estimators.members import FittedMember, size_of_kind
-from graphfilter.splits import NO_FOLD
 from graphfilter.systems import Prepared
+from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.training import REGRESSION, TargetScale
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.util.machine import own_torch_state

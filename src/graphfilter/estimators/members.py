@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration, Folded, check_calibrated, sets_at
 from graphfilter.models import Network
-from graphfilter.splits import NO_FOLD, has_folds
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
 from graphfilter.systems.pooling import pooling_of, without_own_labels
+from graphfilter.systems.prepared import NO_FOLD, has_folds
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.records import RowsFile

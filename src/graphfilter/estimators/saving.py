@@ -27,9 +27,9 @@ from graphfilter.models.scaling import SCALINGS, FeatureScaler
 from graphfilter.models.views import VIEWS
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
-from graphfilter.splits import N_FOLDS, NO_FOLD, has_folds
 from graphfilter.systems import System, outside
 from graphfilter.systems.pooling import TEMPERATURES
+from graphfilter.systems.prepared import N_FOLDS, NO_FOLD, has_folds
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, SCALES, TASKS, TargetScale

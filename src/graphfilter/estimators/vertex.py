@@ -44,11 +44,12 @@ from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
-from graphfilter.splits import NO_FOLD, Split, has_folds, set_aside, stratified
+from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.committee import choose_folds
 from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.prepared import NO_FOLD, has_folds
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Callback, FitResult, Monitor, TargetScale, Task

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -56,15 +55,6 @@ class Sizes:
     n_train: int
     weighted: bool = False
     stored: bool = False
-
-    @classmethod
-    def of(cls, graph: Graph, n_train: int) -> Self:
-        x: Any = graph.features
-        n_values = x.nnz if sp.issparse(x) else 0
-        return cls(
-            graph.n_vertices, len(graph.indices), graph.n_features, n_values,
-            graph.n_classes, n_train, graph.weights is not None, graph.opened is not None,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)

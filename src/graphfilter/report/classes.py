@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.report.html import percent, plain, spread_out
+from graphfilter.runs.answers import BinaryCurve
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.spectral import Diagnosis
-from graphfilter.training.thresholds import BinaryCurve
 from graphfilter.util.words import count
 
 MOST_CLASSES = 40

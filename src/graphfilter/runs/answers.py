@@ -1,11 +1,15 @@
-"""From outputs to answers: the threshold of two classes, and sets or intervals at a coverage."""
+"""From outputs to answers: the threshold of two classes, and sets or intervals at a coverage.
+
+Of two classes one is called positive: the one that is looked for (fraud, churn). ``scores`` are its
+probabilities and ``truth`` says of which vertices it is the class.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,11 +18,222 @@ from numpy.typing import NDArray
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_coverage, fewest_for
 from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs.comparing import LEVEL, wilson_interval
 from graphfilter.runs.plan import FitRequest, Plan
-from graphfilter.training import Task, thresholds
-from graphfilter.training.scores import Coverage, chance_of_coverage, looked_for
+from graphfilter.training import Task
+from graphfilter.training.scores import looked_for
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter.util.words import count, number
+
+Scores = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+
+# What a threshold can be chosen by; cost is made small, the others large.
+DECISION_METRICS = ("f1", "accuracy", "balanced_accuracy", "mcc", "cost")
+TOP_SHARES = (0.01, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the two errors cost: a positive that is missed, and a false alarm."""
+
+    missed: float = 1.0
+    false_alarm: float = 1.0
+
+
+EQUAL_COSTS = Costs()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """When the positive class is answered: where its probability is at least the threshold.
+
+    Attributes
+    ----------
+    positive : str
+        The name of the class.
+    threshold : float
+    metric : str
+        What the threshold was chosen by, on the validation vertices; 'given' where it was given.
+    costs : Costs
+    """
+
+    positive: str
+    threshold: float
+    metric: str = "given"
+    costs: Costs = EQUAL_COSTS
+
+    @property
+    def log_odds(self) -> str:
+        """The threshold as the log-odds of the class; empty where it is 0 or 1.
+
+        >>> Decision("fraud", 0.1).log_odds
+        '-2.20'
+        """
+        if not 0 < self.threshold < 1:
+            return ""
+        return f"{math.log(self.threshold / (1 - self.threshold)):+.2f}"
+
+    def decide(self, probabilities: Scores, classes: Sequence[Any]) -> NDArray[np.int64]:
+        """Return class numbers (n,) from probabilities (n, 2)."""
+        positive = [str(c) for c in classes].index(self.positive)
+        answered = probabilities[:, positive] >= self.threshold
+        return np.where(answered, positive, 1 - positive)
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryCurve:
+    """What every threshold would give, from the one that answers no vertex positive down.
+
+    Attributes
+    ----------
+    thresholds : array (k,)
+        Decreasing; half way between neighbouring scores.
+    found, alarms : array (k,)
+        How many positives are found, and how many others are taken for one.
+    n_positive, n_negative : int
+    average_precision, roc_area : float
+        The mean precision over the positives, in the order in which they are found; the
+        probability that a positive scores higher than another vertex.
+    """
+
+    thresholds: Scores
+    found: NDArray[np.int64]
+    alarms: NDArray[np.int64]
+    n_positive: int
+    n_negative: int
+    average_precision: float
+    roc_area: float
+
+    @classmethod
+    def of(cls, scores: Scores, truth: Truth) -> BinaryCurve:
+        """Count at every distinct score, both classes being there."""
+        # Slow to import.
+        from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+
+        n_positive, n_negative = int(truth.sum()), int((~truth).sum())
+        alarm_rate, recall, at = roc_curve(truth, scores, drop_intermediate=False)
+        distinct = at[1:]
+        top = (1 + distinct[0]) / 2 if distinct[0] < 1 else np.nextafter(1.0, 2.0)
+        between = (distinct[:-1] + distinct[1:]) / 2
+        # Where two scores are next to each other there is nothing between them but themselves.
+        between = np.where(between > distinct[1:], between, distinct[:-1])
+        return cls(
+            np.concatenate([[top], between, [distinct[-1] / 2]]),
+            np.rint(recall * n_positive).astype(np.int64),
+            np.rint(alarm_rate * n_negative).astype(np.int64),
+            n_positive,
+            n_negative,
+            float(average_precision_score(truth, scores)),
+            float(roc_auc_score(truth, scores)),
+        )
+
+    @property
+    def recall(self) -> Scores:
+        """The share of the positives that is found: the true positive rate."""
+        return self.found / max(self.n_positive, 1)
+
+    @property
+    def false_alarm_rate(self) -> Scores:
+        return self.alarms / max(self.n_negative, 1)
+
+    @property
+    def precision(self) -> Scores:
+        """The share of the answers that is right; 1 where there are none."""
+        answers = self.found + self.alarms
+        return np.divide(self.found, answers, out=np.ones(len(answers)), where=answers > 0)
+
+    def values(self, metric: str, costs: Costs = EQUAL_COSTS) -> Scores:
+        """Return a metric at every threshold, larger where better (cost with a minus)."""
+        check_name("metric of a threshold", metric, DECISION_METRICS)
+        tp, fp = self.found.astype(float), self.alarms.astype(float)
+        fn, tn = self.n_positive - tp, self.n_negative - fp
+        n = self.n_positive + self.n_negative
+        if metric == "f1":
+            return 2 * tp / np.maximum(2 * tp + fp + fn, 1)
+        if metric == "accuracy":
+            return (tp + tn) / n
+        if metric == "balanced_accuracy":
+            return (self.recall + 1 - self.false_alarm_rate) / 2
+        if metric == "mcc":
+            size = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+            return np.divide(tp * tn - fp * fn, size, out=np.zeros(len(tp)), where=size > 0)
+        return -(costs.missed * fn + costs.false_alarm * fp) / n
+
+
+def choose_threshold(
+    scores: Scores, truth: Truth, metric: str = "f1", costs: Costs = EQUAL_COSTS
+) -> float:
+    """Return the threshold with the best value of a metric; among equals the one nearest to 1/2.
+
+    >>> scores = np.array([0.9, 0.4, 0.3, 0.1])
+    >>> round(choose_threshold(scores, np.array([True, True, False, False])), 3)
+    0.35
+    """
+    curve = BinaryCurve.of(scores, truth)
+    values = curve.values(metric, costs)
+    best = np.flatnonzero(values >= values.max() - 1e-12)
+    return float(curve.thresholds[best[np.abs(curve.thresholds[best] - 0.5).argmin()]])
+
+
+def score_decision(
+    scores: Scores, truth: Truth, threshold: float, costs: Costs = EQUAL_COSTS
+) -> dict[str, Any]:
+    """Return what a threshold gives: counts, precision, recall, F1, accuracy and mean cost.
+
+    Precision is None where nothing is answered positive, recall where nothing is.
+    """
+    answered = scores >= threshold
+    tp, n = int((answered & truth).sum()), max(len(truth), 1)
+    fp, fn = int(answered.sum()) - tp, int(truth.sum()) - tp
+    return {
+        "n_vertices": len(truth),
+        "found": tp,
+        "false_alarms": fp,
+        "missed": fn,
+        "precision": tp / (tp + fp) if tp + fp else None,
+        "recall": tp / (tp + fn) if tp + fn else None,
+        "f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else None,
+        "accuracy": (len(truth) - fp - fn) / n,
+        "cost": (costs.missed * fn + costs.false_alarm * fp) / n,
+    }
+
+
+def lifts(
+    scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES
+) -> list[dict[str, float]]:
+    """Return how much richer in positives than the whole the top of the list by score is.
+
+    Nothing where there are no positives or no vertices. Of each top share: ``precision`` is the
+    share of positives in it, ``found`` the share of all positives it holds, ``lift`` the precision
+    by the share of positives among all. Of vertices with equal scores at the end of the list, their
+    mean is counted.
+
+    >>> [top["lift"] for top in lifts(np.array([0.9, 0.5, 0.5, 0.1]), np.array([1, 0, 1, 0]) > 0,
+    ...                             shares=(0.25, 0.5))]
+    [2.0, 1.5]
+    """
+    n, n_positive = len(truth), int(truth.sum())
+    if not n_positive:
+        return []
+    _, group = np.unique(-scores, return_inverse=True)
+    hits = (np.bincount(group, truth) / np.bincount(group))[group]
+    running = np.cumsum(hits[np.argsort(-scores, kind="stable")])
+    made = []
+    for share in shares:
+        size = max(1, round(share * n))
+        inside = float(running[size - 1])
+        made.append(
+            {
+                "share": share,
+                "n_vertices": size,
+                "precision": inside / size,
+                "found": inside / n_positive,
+                "lift": inside / size * n / n_positive,
+            }
+        )
+    return made
+
 
 # The metric of a decision that nobody requested: the more probable class is answered.
 DEFAULT = "default"
@@ -34,13 +249,13 @@ class DecisionRule:
     positive: int
     metric: str
     threshold: float | None
-    costs: thresholds.Costs
+    costs: Costs
     is_named: bool = False
 
 
 def settle(
     rule: DecisionRule | None, plan: Plan, probabilities: NDArray[np.float64]
-) -> thresholds.Decision | None:
+) -> Decision | None:
     """Choose the threshold on the validation vertices, where it was not given."""
     if rule is None:
         return None
@@ -48,8 +263,8 @@ def settle(
     if threshold is None:
         scores = probabilities[val, rule.positive]
         truth = plan.target.codes[val] == rule.positive
-        threshold = thresholds.choose_threshold(scores, truth, rule.metric, rule.costs)
-    return thresholds.Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
+        threshold = choose_threshold(scores, truth, rule.metric, rule.costs)
+    return Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
 
 
 def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
@@ -77,7 +292,7 @@ def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
         if not 0 <= threshold <= 1:
             raise ConfigError(f"`threshold` must be a probability from 0 to 1; got {word}.")
         return DecisionRule(positive, "given", threshold, costs, is_named)
-    metric = check_name("threshold", word, thresholds.DECISION_METRICS)
+    metric = check_name("threshold", word, DECISION_METRICS)
     if len(np.unique(codes[split.val])) < 2:
         text = f"`threshold={metric!r}` is chosen on validation vertices of both classes; there are"
         raise ConfigError(f"{text} none. Give a probability, or label more vertices.")
@@ -85,7 +300,7 @@ def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
 
 
 def measure_decision(
-    decision: thresholds.Decision, plan: Plan, probabilities: NDArray[np.float64]
+    decision: Decision, plan: Plan, probabilities: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
     positive = plan.names.index(decision.positive)
@@ -96,22 +311,20 @@ def measure_decision(
         if not len(index):
             continue
         scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
-        content["scores"][part] = thresholds.score_decision(
-            scores, truth, decision.threshold, decision.costs
-        )
-        content["at_one_half"][part] = thresholds.score_decision(scores, truth, 0.5, decision.costs)
-        content["lift"][part] = thresholds.lifts(scores, truth)
+        content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
+        content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
+        content["lift"][part] = lifts(scores, truth)
     return content
 
 
 def answers_of(
-    task: Task, outputs: NDArray[np.float64], names: list[str], decision: thresholds.Decision | None
+    task: Task, outputs: NDArray[np.float64], names: list[str], decision: Decision | None
 ) -> NDArray[Any]:
     """Return the predictions: by the decision where there is one, otherwise by the task."""
     return task.decide(outputs) if decision is None else decision.decide(outputs, names)
 
 
-def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> thresholds.Costs:
+def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
     """Read ``true:predicted=cost``; an error that is not named costs 1."""
     errors = {f"{positive}:{negative}": "missed", f"{negative}:{positive}": "false_alarm"}
     costs: dict[str, float] = {}
@@ -126,7 +339,7 @@ def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> thresho
         costs[errors[pair.strip()]] = cost
     if costs and not any({"missed": 1.0, "false_alarm": 1.0, **costs}.values()):
         raise ConfigError("`cost`: one of the two errors must have a cost above 0; got 0 for both.")
-    return thresholds.Costs(**costs)
+    return Costs(**costs)
 
 
 def _read_number(text: str) -> float | None:
@@ -134,7 +347,50 @@ def _read_number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if isfinite(value) else None
+    return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The share of vertices whose set or interval held the truth, with its interval.
+
+    >>> Coverage.of(np.array([True, True, True, False])).share
+    0.75
+    """
+
+    n_vertices: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, held: NDArray[np.bool_]) -> Coverage:
+        """Count the vertices whose truth was held; there must be one."""
+        n_held = int(held.sum())
+        return cls(len(held), n_held / len(held), *wilson_interval(n_held, len(held)))
+
+
+def chance_of_coverage(
+    coverage: float, n_calibrated: int, n_vertices: int, level: float = LEVEL
+) -> tuple[float, float]:
+    r"""Return between which shares chance alone puts the coverage of new vertices.
+
+    Of exchangeable vertices, those that are held are beta-binomial with
+    :math:`a = n + 1 - l, b = l, l = \lfloor \alpha (n + 1) \rfloor`: both those that calibrate and
+    those that are counted are few.
+
+    >>> low, high = chance_of_coverage(0.9, n_calibrated=1000, n_vertices=1000)
+    >>> round(low, 2), 0.92 < high < 0.93
+    (0.87, True)
+    """
+    from scipy.stats import betabinom
+
+    missed = int(np.floor((1 - coverage) * (n_calibrated + 1) + 1e-9))
+    if missed < 1:
+        return 1.0, 1.0
+    law = betabinom(n_vertices, n_calibrated + 1 - missed, missed)
+    ends = law.ppf([(1 - level) / 2, (1 + level) / 2]) / n_vertices
+    return float(ends[0]), float(ends[1])
 
 
 SEPARATOR = ";"

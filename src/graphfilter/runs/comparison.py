@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.runs import comparing
+from graphfilter.runs.answers import EQUAL_COSTS, Costs
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
-from graphfilter.training import REGRESSION, comparing
+from graphfilter.training import REGRESSION
 from graphfilter.training.scores import is_rare
-from graphfilter.training.thresholds import EQUAL_COSTS, Costs
 from graphfilter.util.words import number
 
 Array = NDArray[np.float64]

@@ -20,7 +20,8 @@ from graphfilter.estimators.vertex import VertexEstimator, filter_at
 from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.kinds import Channels
-from graphfilter.runs.answers import answers_of, measure_decision
+from graphfilter.runs.answers import answers_of, measure_decision, score_decision
+from graphfilter.runs.comparing import SIGNIFICANCE
 from graphfilter.runs.comparison import (
     Accuracy,
     Comparison,
@@ -38,9 +39,7 @@ from graphfilter.spectral.plot import FilterView, common_signs
 from graphfilter.systems.outside import origin_of
 from graphfilter.systems.registry import GROUPS
 from graphfilter.training import FitResult
-from graphfilter.training.comparing import SIGNIFICANCE
 from graphfilter.training.scores import Metric
-from graphfilter.training.thresholds import score_decision
 from graphfilter.util.words import count
 
 # Fewer vertices than this are counted rather than given in percent.

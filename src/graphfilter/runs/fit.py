@@ -23,6 +23,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import (
     DEFAULT,
     Calibration,
+    Decision,
     DecisionRule,
     answers_of,
     calibrate,
@@ -30,17 +31,16 @@ from graphfilter.runs.answers import (
     plan_decision,
     settle,
 )
+from graphfilter.runs.comparing import mean_interval
 from graphfilter.runs.plan import BASELINES, DEFAULT_REQUEST, FitRequest, Plan, choose_split
-from graphfilter.splits import N_FOLDS, Folding
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
 from graphfilter.systems.pooling import pooling_of, without_own_labels
+from graphfilter.systems.prepared import N_FOLDS, Folding
 from graphfilter.training import Callback, Task
 from graphfilter.training.callbacks import SILENT
-from graphfilter.training.comparing import mean_interval
 from graphfilter.training.epoch import ASKED
 from graphfilter.training.scores import Metric
-from graphfilter.training.thresholds import Decision
 
 # The parts of a split, in words.
 PARTS = {"train": "training", "val": "validation", "test": "test"}

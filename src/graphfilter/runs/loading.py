@@ -23,11 +23,11 @@ from graphfilter.estimators.graph import (
 from graphfilter.estimators.saving import CONFIG_FILE, FORMAT, MODEL_FILE
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
+from graphfilter.runs.answers import Decision
 from graphfilter.runs.drift import Reference
 from graphfilter.runs.tables import PREDICTIONS_FILE, read_parts
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
-from graphfilter.training.thresholds import Decision
 from graphfilter.util import records
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.util.files import LOCK_FILE, OWN, files_in, in_use, locked, make_folder

@@ -41,7 +41,7 @@ class FitRequest:
     ----------
     threshold : str
         Of two classes: a probability, or what to choose it by on the validation vertices, one of
-        :data:`~graphfilter.training.thresholds.DECISION_METRICS`.
+        :data:`~graphfilter.runs.answers.DECISION_METRICS`.
     costs : tuple of str
         Of errors, as ``true:predicted=cost``.
     positive : str
@@ -208,7 +208,9 @@ class Plan:
     """A graph made ready for fitting, what is to be learned of it, and what a user should know.
 
     The labels of ``graph`` are the codes of ``target``, its classes their names. ``earlier`` is a
-    fit whose weights are begun with.
+    fit whose weights are begun with. ``names`` are those of the classes, labels or numbers,
+    ``truth`` is what is known of the vertices, class numbers (n,) or values (n, T), and
+    ``is_labelled`` says of which it is known.
     """
 
     source: Source
@@ -220,21 +222,16 @@ class Plan:
     has_features: bool = True
     by: SplitBy = STRATIFIED
     earlier: Earlier | None = None
+    names: list[str] = field(init=False)
+    truth: NDArray[Any] = field(init=False)
+    is_labelled: NDArray[np.bool_] = field(init=False)
 
-    @property
-    def names(self) -> list[str]:
-        """The classes, the labels, or what the numbers are called."""
-        return [str(name) for name in self.target.names]
-
-    @property
-    def truth(self) -> NDArray[Any]:
-        """What is known of the vertices: class numbers (n,), or values (n, T)."""
-        return self.target.codes if self.target.values is None else self.target.values
-
-    @cached_property
-    def is_labelled(self) -> NDArray[np.bool_]:
-        """Of which vertices it is known."""
-        return self.target.codes >= 0
+    def __post_init__(self) -> None:
+        target = self.target
+        truth = target.codes if target.values is None else target.values
+        said = {"names": [str(name) for name in target.names], "truth": truth}
+        for name, value in {**said, "is_labelled": target.codes >= 0}.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def parts(self) -> NDArray[np.str_]:
@@ -357,24 +354,25 @@ class DryRun:
         Bytes of memory that there are.
     disk : int
         Bytes of the run folder.
+    device : str
+        Where it is trained.
     """
 
     cost: Cost
     available: int
     disk: int
+    device: str
 
     @property
     def fits(self) -> bool:
         return self.cost.memory.peak <= self.available
 
-    def within_memory(
-        self, plan: Plan, estimator: VertexEstimator, *, baselines: bool
-    ) -> tuple[Plan, bool]:
+    def within_memory(self, plan: Plan, *, baselines: bool) -> tuple[Plan, bool]:
         """Raise where the fit would be killed; leave out baselines that would be, and say so.
 
         Returns the plan, with its notes, and whether the baselines are trained.
         """
-        if pick_device(estimator.device) != "cpu":
+        if self.device != "cpu":
             return plan, baselines
         self.check()
         n_train = len(plan.split.train)
@@ -398,7 +396,8 @@ class DryRun:
 
 def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     """Estimate what fitting an estimator to a planned graph takes; nothing is allocated."""
-    graph, system, available = plan.graph, estimator.build_system(), memory_of_process()
+    graph, system = plan.graph, estimator.build_system()
+    available, device = memory_of_process(), pick_device(estimator.device)
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
     cost = estimate_cost(system, graph, len(plan.split.train), available)
-    return DryRun(cost, available, rows + 2 * cost.memory.optimizer)
+    return DryRun(cost, available, rows + 2 * cost.memory.optimizer, device)

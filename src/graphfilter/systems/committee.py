@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.splits import EARLIER, N_FOLDS, Folding, Split
+from graphfilter.splits import EARLIER, Split
 from graphfilter.systems.networks import (
     Outcome,
     Request,
@@ -49,8 +49,8 @@ from graphfilter.systems.pooling import (
     together,
     without_own_labels,
 )
-from graphfilter.systems.prepared import Prepared
-from graphfilter.systems.system import Committee, System, in_turn
+from graphfilter.systems.prepared import N_FOLDS, Folding, Prepared
+from graphfilter.systems.system import Committee, System
 from graphfilter.training import REGRESSION, Callback, Progress, Run, Task
 from graphfilter.training.callbacks import callback_from
 from graphfilter.training.epoch import ASKED, SUPERFLUOUS
@@ -201,6 +201,19 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
             zip(*named, strict=True), splits, request.seeds, strict=True
         )
     ]
+
+
+def in_turn(present: Iterable[System]) -> list[System]:
+    """Return members as they are trained: the cheap ones, without epochs, first.
+
+    An answer is there early, and says what the others must add to. First of all come those that
+    ten minutes of other tools would give.
+    """
+
+    def turn(system: System) -> tuple[bool, bool]:
+        return not system.is_fitted, system.model is None or not system.model.refits
+
+    return sorted(present, key=turn)
 
 
 def for_task(system: System, task: Task) -> System:

@@ -21,7 +21,7 @@ from graphfilter.filters import PageRankFilterConfig
 from graphfilter.models import Fitted, Network
 from graphfilter.models.places import Known
 from graphfilter.spectral import estimate_label_frequency
-from graphfilter.splits import NO_FOLD, Split, held_folds
+from graphfilter.splits import Split
 from graphfilter.systems.networks import (
     Outcome,
     fit_to_all,
@@ -30,7 +30,7 @@ from graphfilter.systems.networks import (
     rows_of,
 )
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
-from graphfilter.systems.prepared import Prepared
+from graphfilter.systems.prepared import NO_FOLD, Prepared, held_folds
 from graphfilter.systems.system import System
 from graphfilter.training import Task
 from graphfilter.training.epoch import SUPERFLUOUS
@@ -45,8 +45,8 @@ class Part:
     """What a member of a committee ended with: its runs from several seeds, which count the same.
 
     ``probabilities`` (n, n_classes) are those of all runs together. Where each run held a fold out
-    (:class:`~graphfilter.splits.Folding`), those for a vertex in ``held`` (n,) are of the run that
-    has not seen its label, in every run's own probabilities too.
+    (:class:`~graphfilter.systems.prepared.Folding`), those for a vertex in ``held`` (n,) are of the
+    run that has not seen its label, in every run's own probabilities too.
 
     Of a part that was ``refitted`` the first run has learned from training vertices and the second
     from validation vertices too: the first answers for those.
@@ -162,7 +162,7 @@ class CommitteeOutcome(Outcome):
         What the pool takes of each part: logits, or numbers.
     folds : tuple of Pool
         The pools of the used members without the validation vertices of one fold each:
-        see :func:`~graphfilter.splits.held_folds`.
+        see :func:`~graphfilter.systems.prepared.held_folds`.
     failed : dict of str to str
         Why members that should have been trained have no part, by title.
     """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit, softmax
 
-from graphfilter.splits import NO_FOLD
+from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.training import CLASSIFICATION, MULTILABEL, Task
 
 Array = NDArray[np.float64]

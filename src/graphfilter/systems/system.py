@@ -11,11 +11,12 @@ next epoch, at most 256 MiB, is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
@@ -363,19 +364,6 @@ def _adapted(member: System, graph: Graph) -> System:
     return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
 
 
-def in_turn(present: Iterable[System]) -> list[System]:
-    """Return members as they are trained: the cheap ones, without epochs, first.
-
-    An answer is there early, and says what the others must add to. First of all come those that
-    ten minutes of other tools would give.
-    """
-
-    def turn(system: System) -> tuple[bool, bool]:
-        return not system.is_fitted, system.model is None or not system.model.refits
-
-    return sorted(present, key=turn)
-
-
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
 # report, which draws pictures, after training.
 PROGRAM, REPORT = 680 * 2**20, 150 * 2**20
@@ -449,7 +437,7 @@ def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Co
     >>> cost.memory.peak < 1 << 30
     True
     """
-    sizes, members = Sizes.of(graph, n_train), iter([system])
+    sizes, members = sizes_of(graph, n_train), iter([system])
     if of_many := isinstance(system, Committee):
         members = system.members_for(graph, n_train)
     working = [
@@ -478,6 +466,15 @@ def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Co
     return Cost(
         system, memories[largest], named if of_many else (), of_largest.columns, of_largest.kept
     )
+
+
+def sizes_of(graph: Graph, n_train: int) -> Sizes:
+    """Return the sizes of a graph with so many training vertices."""
+    x: Any = graph.features
+    return Sizes(
+        graph.n_vertices, len(graph.indices), graph.n_features, x.nnz if sp.issparse(x) else 0,
+        graph.n_classes, n_train, graph.weights is not None, graph.opened is not None,
+    )  # fmt: skip
 
 
 def _features(system: System, sizes: Sizes) -> int:

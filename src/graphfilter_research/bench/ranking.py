@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 
 from graphfilter.report.html import percent
+from graphfilter.runs.comparing import FEWEST_RUNS, mean_interval
 from graphfilter.systems import find_system
-from graphfilter.training.comparing import FEWEST_RUNS, mean_interval
 from graphfilter.training.scores import METRICS
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.summary import CellSummary, Summary

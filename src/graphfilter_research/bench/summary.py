@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphfilter.training.comparing import FEWEST_RUNS, SIGNIFICANCE, corrected_t_test, holm
+from graphfilter.runs.comparing import FEWEST_RUNS, SIGNIFICANCE, corrected_t_test, holm
 from graphfilter.training.scores import METRICS
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter_research.bench.record import Record

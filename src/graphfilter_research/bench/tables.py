@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfilter.report.tables import Block, Cell, Legend, Numbers, Row, Table
-from graphfilter.training.comparing import FEWEST_RUNS, SIGNIFICANCE
+from graphfilter.runs.comparing import FEWEST_RUNS, SIGNIFICANCE
 from graphfilter.training.scores import METRICS
 from graphfilter.util.errors import DataFileError
 from graphfilter_research.bench.summary import CellSummary, Summary

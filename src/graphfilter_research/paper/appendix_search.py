@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from graphfilter.training.comparing import corrected_t_test
+from graphfilter.runs.comparing import corrected_t_test
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader
 from graphfilter_research.bench.search import Found, SearchProgress, search

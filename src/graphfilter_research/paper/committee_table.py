@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
+from graphfilter.runs.comparing import corrected_t_test, mean_interval
 from graphfilter.systems import get_system
 from graphfilter.systems.registry import COMMITTEE
-from graphfilter.training.comparing import corrected_t_test, mean_interval
 from graphfilter.util.words import listed
 from graphfilter_research.bench.pair import Pair, divide_name
 from graphfilter_research.bench.record import Record

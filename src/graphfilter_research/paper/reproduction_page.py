@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 
 from graphfilter.report.html import render_page, write_page
+from graphfilter.runs.comparing import mean_interval
 from graphfilter.systems import get_system
-from graphfilter.training.comparing import mean_interval
 from graphfilter.util.errors import DataFileError, GraphFilterError
 from graphfilter.util.words import count
 from graphfilter_research.bench.benchmark_page import TEMPLATES, TimeTable, made_with, time_table

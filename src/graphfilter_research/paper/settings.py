@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphfilter.runs.comparing import corrected_t_test
 from graphfilter.systems import get_system
-from graphfilter.training.comparing import corrected_t_test
 from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.collect import Options, pairs_of

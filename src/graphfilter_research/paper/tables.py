@@ -12,7 +12,7 @@ import numpy as np
 
 from graphfilter.report.pictures import draw_png
 from graphfilter.report.tables import Block as TableBlock, Cell, Legend, Numbers, Row, Table
-from graphfilter.training.comparing import FEWEST_RUNS, SIGNIFICANCE, welch_t_test
+from graphfilter.runs.comparing import FEWEST_RUNS, SIGNIFICANCE, welch_t_test
 from graphfilter.util.pictures import COLOURS, MARKERS
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.tables import CUT

@@ -64,12 +64,6 @@ def triton_works(device: torch.device) -> bool:
         return _runs_a_kernel(device)
 
 
-def prepare_kernels(device: str) -> None:
-    """Begin in a thread what the first product on a GPU would wait for."""
-    if torch.device(device).type == "cuda":
-        threading.Thread(target=triton_works, args=[torch.device(device)], daemon=True).start()
-
-
 @cache
 def _runs_a_kernel(device: torch.device) -> bool:
     # As features meet hidden columns, so that the kernel is compiled for more than this.
