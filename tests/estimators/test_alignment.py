@@ -84,13 +84,53 @@ def test_names_of_the_rows_are_kept_beside_plain_edges(graph: Graph, table, shuf
         (lambda t: t.reset_index(drop=True), "index of X must name the vertices"),
         (lambda t: t.rename({"v3": "w3"}), "the graph; 'w3' is none"),
         (lambda t: t.rename({"v3": "v4"}), "got 'v4' twice"),
-        (lambda t: t.iloc[:-1], "must have 79 vertices"),
+        (lambda t: t.iloc[[*range(N), 0]], "must have 81 vertices"),
     ],
 )
 def test_rows_that_do_not_name_the_nodes_are_refused(graph: Graph, table, spoil, message) -> None:
     spoilt = spoil(table)
+    y = np.resize(LABELS[graph.labels], len(spoilt))
     with pytest.raises(GraphError, match=message):
-        quick().fit(spoilt, LABELS[graph.labels][: len(spoilt)], graph=named(graph, np.arange(N)))
+        quick().fit(spoilt, y, graph=named(graph, np.arange(N)))
+
+
+def test_rows_of_the_fitted_frame_are_answered_as_in_the_fit(graph: Graph, table) -> None:
+    """By index; with other features, as the whole graph with those features."""
+    fitted = quick().fit(table, LABELS[graph.labels], graph=graph.edges)
+    expected = fitted.predict_proba()
+    np.testing.assert_array_equal(fitted.predict_proba(table.iloc[[7, 2]]), expected[[7, 2]])
+    rows = table.iloc[[7, 2]].reset_index(drop=True)
+    np.testing.assert_array_equal(fitted.predict_proba(rows, vertices=[7, 2]), expected[[7, 2]])
+    other = table.copy()
+    other.iloc[3] += 5
+    changed = fitted.predict_proba(other.iloc[[3, 4]])
+    np.testing.assert_allclose(changed, fitted.predict_proba(other)[[3, 4]], atol=1e-6)
+    assert abs(changed[0] - expected[3]).max() > 1e-3
+    y = pd.Series(LABELS[graph.labels], index=table.index)
+    right = fitted.predict()[40:] == y.iloc[40:]
+    assert fitted.score(table.iloc[40:], y.iloc[40:]) == pytest.approx(right.mean())
+    with pytest.raises(GraphError, match="or rows of the DataFrame that was fitted"):
+        quick(max_epochs=1).fit(graph=graph).predict(table.to_numpy()[:5])
+    numbered = quick().fit(table.reset_index(drop=True), LABELS[graph.labels], graph=graph.edges)
+    with pytest.raises(GraphError, match="counts its 5 rows from 0"):
+        numbered.predict(table.iloc[10:15].reset_index(drop=True))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_answers_come_in_frames_with_the_names_where_that_is_said(graph, table, kind: str) -> None:
+    pytest.importorskip(kind)
+    fitted = quick(max_epochs=3).fit(table, LABELS[graph.labels], graph=graph.edges)
+    plain = fitted.predict_proba(), fitted.predict(), fitted.transform()
+    fitted.set_output(predict=kind, transform=kind)  # pyright: ignore[reportArgumentType]
+    framed = fitted.predict_proba(), fitted.predict(), fitted.transform()
+    for values, frame in zip(plain, framed, strict=True):
+        if kind == "polars":
+            assert frame["id"].to_list() == list(graph.vertex_names)
+            frame = frame.drop("id")
+        else:
+            assert frame.index.tolist() == list(graph.vertex_names)
+        np.testing.assert_array_equal(frame.to_numpy().reshape(values.shape), values)
+    assert list(framed[0].columns)[-2:] == ["left", "right"]
 
 
 def test_rows_without_names_beside_numbers_out_of_order_are_refused(graph: Graph, shuffled) -> None:
@@ -268,3 +308,13 @@ def test_regressor_matches_rows_and_features_by_name(
         loaded.predict(table[list("edcba")], graph=graph.edges),
         loaded.predict(table, graph=graph.edges),
     )
+
+
+def test_costs_move_the_threshold_to_the_lowest_expected_cost(graph: Graph) -> None:
+    fitted = quick().fit(graph.features, LABELS[graph.labels], graph=graph)
+    right = fitted.predict_proba()[:, 1]
+    fitted.set_params(costs={("left", "right"): 4.0})
+    np.testing.assert_array_equal(fitted.predict() == "right", right > 4 / 5)
+    for wrong in ({("left", "up"): 1.0}, {"left": 1.0}, {("left", "right"): -1.0}):
+        with pytest.raises(ConfigError, match="cost"):
+            quick(costs=wrong).fit(graph.features, LABELS[graph.labels], graph=graph)

@@ -34,7 +34,7 @@ QUICK: dict[str, Any] = {"max_epochs": 5, "random_state": 0}
 LOW = {**QUICK, "effort": "low"}
 SGF = {**QUICK, "n_layers": 2, "n_members": 2}
 FITS: dict[str, tuple[Any, Any]] = {
-    "classes": (gf.SGFClassifier(**SGF, class_weight={"a": 2.0}), WORDS),
+    "classes": (gf.SGFClassifier(**SGF, class_weight={"a": 2.0}, costs={("a", "b"): 3.0}), WORDS),
     "labels": (gf.SGFClassifier(**SGF), LABELS),
     "number": (gf.SGFRegressor(**SGF, scale="log"), np.exp(FEATURES[:, 0])),
     "numbers": (gf.SGFRegressor(**SGF, scale="rank"), FEATURES[:, :2]),
@@ -58,6 +58,8 @@ RESEARCH = {
     gf.SGFRegressor(max_epochs=10, n_layers=2, learning_rate=0.03, random_state=0),
     gf.GraphClassifier(effort="low", max_epochs=8, random_state=0),
     gf.GraphRegressor(effort="low", max_epochs=20, random_state=0),
+    gf.SystemClassifier(model="mlp", max_epochs=20, random_state=0),
+    gf.SystemRegressor(model="sgf", max_epochs=150, random_state=0),
 ])  # fmt: skip
 def test_estimator_passes_the_checks_of_scikit_learn(
     estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch
@@ -106,6 +108,9 @@ def test_copies_of_a_fitted_estimator_answer_as_it_does(name: str, tmp_path: Pat
     again = clone(fitted).fit(FEATURES, y, graph=GRAPH, split=SPLIT)
     np.testing.assert_array_equal(again.outputs_, expected)
     fitted.save(tmp_path / "model")
+    # What pickle keeps beside the saved tensors: the graph, curves, other names of the same.
+    sizes = [len(pickle.dumps(fitted)), sum(f.stat().st_size for f in tmp_path.rglob("*.*"))]
+    assert sizes[0] < 1.3 * sizes[1] + 500_000
     loaded = type(fitted).load(tmp_path / "model")
     settled = {**fitted.settled_parameters(), "graph": None}
     assert loaded.get_params() == settled

@@ -7,7 +7,12 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 import sklearn
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -61,6 +66,45 @@ def test_routed_vertices_say_which_rows_are_which() -> None:
         error_score="raise",
     )  # fmt: skip
     np.testing.assert_allclose(again, scores)
+
+
+def test_a_graph_given_to_a_search_is_that_of_the_bound_estimator() -> None:
+    """Each fold is fitted on its part of it; rows say which by index, or by routed vertices."""
+    pd = pytest.importorskip("pandas")
+    names = [f"v{i}" for i in range(N)]
+    frame, graph = pd.DataFrame(X, index=names), GRAPH.replace(vertex_names=names)
+    expected = cross_val_score(quick(graph=graph), frame, LABELS, cv=FOLDS, error_score="raise")
+    search = GridSearchCV(quick(), {"n_layers": [3]}, cv=FOLDS, error_score="raise")
+    found = [search.fit(frame, LABELS, graph=graph).cv_results_["mean_test_score"][0]]
+    assert search.predict(frame.iloc[:5]).shape == (5,)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(X, LABELS, graph=graph, vertices=VERTICES)
+        found.append(search.cv_results_["mean_test_score"][0])
+        tuned = TunedThresholdClassifierCV(quick(), cv=2).fit(frame, LABELS, graph=graph)
+        assert set(tuned.predict(frame)) <= {0, 1}
+    np.testing.assert_allclose(found, expected.mean())
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_an_estimator_bound_to_a_frame_of_edges_takes_the_rows_that_it_names(kind: str) -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    names = np.array([f"v{i}" for i in range(N)])
+    ends = {"from": names[GRAPH.edges[:, 0]], "to": names[GRAPH.edges[:, 1]]}
+    frame = pd.DataFrame(X, index=names, columns=list("abcd"))
+    edges = pd.DataFrame(ends)
+    if kind == "polars":
+        frame, edges = pl.DataFrame(frame.reset_index(names="id")), pl.DataFrame(ends)
+    expected = cross_val_score(
+        quick(graph=GRAPH.replace(vertex_names=names)), pd.DataFrame(X, index=names), LABELS,
+        cv=FOLDS, error_score="raise",
+    )  # fmt: skip
+    bound = quick(graph=edges)
+    scores = cross_val_score(bound, frame, LABELS, cv=FOLDS, error_score="raise")
+    np.testing.assert_allclose(scores, expected)
+    whole = quick().fit(X, LABELS, graph=GRAPH.edges).predict_proba()
+    bound.fit(frame, LABELS)
+    np.testing.assert_array_equal(bound.predict_proba(frame[3:9]), whole[3:9])
+    assert bound.feature_names_in_.tolist() == list("abcd")
 
 
 @pytest.mark.usefixtures("routing")
@@ -124,7 +168,7 @@ def test_row_numbers_of_an_array_are_not_taken_for_vertices() -> None:
 
 
 def test_vertices_that_say_nothing_are_refused() -> None:
-    with pytest.raises(ConfigError, match="bound to none"):
+    with pytest.raises(ConfigError, match="which vertices of a Graph"):
         quick().fit(X, LABELS, graph=GRAPH.edges, vertices=VERTICES)
     bound = quick(graph=GRAPH)
     with pytest.raises(GraphError, match=r"one vertex per row of X \(60\); got 59"):
@@ -134,8 +178,6 @@ def test_vertices_that_say_nothing_are_refused() -> None:
     with pytest.raises(ConfigError, match="X must then hold their features"):
         bound.fit(VERTICES, LABELS, vertices=VERTICES)
     bound.fit(X, LABELS, vertices=VERTICES)
-    with pytest.raises(ConfigError, match="bound to none"):
-        quick().fit(X, LABELS, graph=GRAPH.edges).predict(X, vertices=VERTICES)
     np.testing.assert_array_equal(
         bound.predict_proba(X[:5], vertices=VERTICES[:5]), bound.predict_proba()[:5]
     )

@@ -44,6 +44,27 @@ def change(folder: Path, **changes: object) -> None:
     write_checked_json(folder / FILES[0], {**config, **changes})
 
 
+def test_a_model_card_has_the_facts_and_no_other_file_is_replaced(
+    tmp_path: Path, fitted: SGFClassifier
+) -> None:
+    card = tmp_path / "README.md"
+    fitted.save(tmp_path)
+    text = card.read_text()
+    accuracy = fitted.validation_scores_["accuracy"]
+    right = fitted.predict()[fitted.split_.val] == make_karate().classes[
+        make_karate().labels[fitted.split_.val]
+    ]  # fmt: skip
+    assert accuracy == right.mean()
+    assert text.startswith("---\nlibrary_name: graphfilter\n")
+    for fact in ("'Mr. Hi', 'Officer'", "34 vertices, 78 edges", f"accuracy {accuracy:.4g}"):
+        assert fact in text
+    SGFClassifier.load(tmp_path).save(tmp_path)
+    assert card.read_text() == text
+    card.write_text("mine")
+    fitted.save(tmp_path)
+    assert card.read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("corrupt", "message"),
     [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphfilter.data.graph import Graph
 from graphfilter.estimators import explanation
 from graphfilter.estimators.contributions import embed_members, members_of
-from graphfilter.estimators.inputs import align_target
+from graphfilter.estimators.inputs import align_target, in_frame
 from graphfilter.estimators.targets import Target, class_target, number_target
 from graphfilter.estimators.vertex import Ids, VertexEstimator, parameters
 from graphfilter.splits import Split
@@ -26,6 +26,7 @@ from graphfilter.training.tasks import Classification
 from graphfilter.util.errors import ConfigError, GraphError, check_name, check_number
 
 AUTO = "auto"
+ScaleName = Literal["auto", "identity", "log", "rank"]
 
 
 @parameters
@@ -38,8 +39,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     unknown. Each label then has its own probability, and is predicted where it is above one half.
     """
 
-    class_weight: dict[Any, float] | str | None = None
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
     positive: Any = None
+    costs: Mapping[tuple[Any, Any], float] | None = None
 
     def read_target(self, y: Any) -> Target:
         return class_target(y)
@@ -56,6 +58,25 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         if (n := len(target.names)) < 2:
             got = f"every label is {target.names[0]!r}" if n else "no vertex is labelled"
             raise GraphError(f"there must be at least two classes among the labels; {got}.")
+        self.cost_table(target.names)
+
+    def cost_table(self, classes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what it costs to predict a class (columns) for one of another (rows)."""
+        table = 1.0 - np.eye(len(classes))
+        names = classes.tolist()
+        for pair, cost in (self.costs or {}).items():
+            if len(pair) != 2 or not set(pair) <= set(names):
+                raise ConfigError(f"costs must be by (true, predicted) of {names}; got {pair!r}.")
+            table[names.index(pair[0]), names.index(pair[1])] = check_number(
+                "a cost", cost, "[0, inf)"
+            )
+        return table
+
+    def decide(self, outputs: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the answers of the lowest expected cost; without costs, the most probable."""
+        if self.costs is None or not self.task_.one_class:
+            return self.task_.decide(outputs)
+        return (outputs @ self.cost_table(self.classes_)).argmin(axis=1)
 
     def task_for(self, target: Target) -> Task:
         """Return the task; of two classes, with the one looked for where that is said."""
@@ -74,13 +95,15 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     def predict(
         self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
     ) -> NDArray[Any]:
-        """Return the most probable class of every vertex; arguments as in `predict_proba`.
+        """Return the class of every vertex; arguments as in `predict_proba`.
 
+        It is the most probable one or, with ``costs``, that of the lowest expected cost.
         Of several labels, which of them each vertex has: 0 and 1, (n, L).
         """
         check_is_fitted(self)
-        answers = self.task_.decide(self.predict_proba(X, graph, vertices, vertex_ids=vertex_ids))
-        return self.classes_[answers] if self.task_.one_class else answers
+        answers = self.decide(self.answers(X, graph, vertices, vertex_ids=vertex_ids))
+        answers = self.classes_[answers] if self.task_.one_class else answers
+        return in_frame(self, "predict", answers, X, graph, self.classes_)
 
     def predict_proba(
         self, X: Any = None, graph: Any = None, vertices: Any = None, *, vertex_ids: Ids = None
@@ -92,8 +115,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         Parameters
         ----------
         X : array or sparse matrix (n, d), optional
-            Features of a new graph's vertices. Without it, the fitted graph is predicted. For an
-            estimator bound to a graph: vertex numbers.
+            Features of a new graph's vertices. Without it, the fitted graph is predicted. Rows of
+            the DataFrame that was fitted, known by their index or as ``vertices``, are answered in
+            the fitted graph, with the features that they have now. For an estimator bound to a
+            graph: vertex numbers.
         graph : as in `fit`, optional
             The graph of X. Without one, the fitted graph where X has a row for each of its
             vertices; vertices without edges where the estimator was fitted without a graph.
@@ -103,7 +128,8 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             a graph or DataFrame that names its vertices otherwise. Where the fit named none, the
             number of the vertex then.
         """
-        return self.answers(X, graph, vertices, vertex_ids=vertex_ids)
+        answers = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
+        return in_frame(self, "predict", answers, X, graph, self.classes_)
 
     def predict_set(
         self, X: Any = None, graph: Any = None, *, coverage: float = 0.9
@@ -153,7 +179,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         array (n, n_members * hidden_size)
         """
         target, rows = self.target(X, graph, vertices)
-        return embed_members(members_of(self, self.prepare(target)))[rows]
+        values = embed_members(members_of(self, self.prepare(target)))[rows]
+        names = [f"embedding{i}" for i in range(values.shape[1])]
+        return in_frame(self, "transform", values, X, graph, names)
 
     def fit_transform(self, X: Any = None, y: Any = None, **arguments: Any) -> NDArray[np.float32]:
         """Fit, and return the embedding of the fitted vertices; arguments as in `fit`."""
@@ -226,7 +254,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
             if target.labels is None:
                 raise GraphError("y must hold the labels to score against; got None.")
             y = [None if code < 0 else target.classes[code] for code in target.labels[rows]]
-        answers = self.task_.decide(self.predict_proba(X, graph, vertices))
+        answers = self.decide(self.answers(X, graph, vertices))
         if self.task_.one_class:
             truth, labelled = match_labels(y, self.classes_)
             if not labelled.any():
@@ -279,7 +307,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
     unknown.
     """
 
-    scale: str | Sequence[str] = "identity"
+    scale: ScaleName | Sequence[ScaleName] = "identity"
 
     def read_target(self, y: Any) -> Target:
         return number_target(y)
@@ -318,7 +346,8 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
             As in :meth:`graphfilter.SGFClassifier.predict_proba`.
         """
         values = self.answers(X, graph, vertices, vertex_ids=vertex_ids)
-        return values[:, 0] if self.is_column_ else values
+        values = values[:, 0] if self.is_column_ else values
+        return in_frame(self, "predict", values, X, graph, self.target_names_)
 
     def explain(
         self, vertex: Any, X: Any = None, graph: Any = None, *, output: Any = None, most: int = 10
@@ -389,7 +418,7 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
         if y is None:
             raise GraphError("y must hold the numbers to score against; got None.")
         y = align_target(X, y, graph)
-        target, predicted = number_target(y), self.predict(X, graph, vertices)
+        target, predicted = number_target(y), self.answers(X, graph, vertices)
         if len(target) != len(predicted):
             raise GraphError(f"there must be one number per vertex ({len(predicted)}).")
         from sklearn.metrics import r2_score

@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.base import ScaleName, VertexClassifier, VertexRegressor
 from graphfilter.estimators.members import in_units
 from graphfilter.estimators.vertex import Trained, VertexEstimator, parameters
 from graphfilter.systems import Outcome, System, get_system
+from graphfilter.systems.committee import for_task
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.outside import system_of
 from graphfilter.systems.registry import GROUPS
 from graphfilter.systems.system import Committee
-from graphfilter.training import Callback
+from graphfilter.training import REGRESSION, Callback
 from graphfilter.util.errors import ConfigError, check_name, check_number
 
 
@@ -61,7 +62,7 @@ class OfCommittee(VertexEstimator):
     # Number of whole committees; on small graphs each member has several networks.
     n_members = 1
 
-    effort: str = "full"
+    effort: Literal["full", "low", "high"] = "full"
     seconds: float | None = None
     max_epochs: int | None = None
     patience: int | None = None
@@ -161,7 +162,8 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     max_epochs, patience, monitor : int, int and str, optional
         Override the members' own: 1500, 40 to 120 and 'accuracy', or 'average_precision' where
         one of two classes is rare. See :class:`~graphfilter.training.TrainConfig`.
-    positive, validation_fraction, calibration_fraction, class_weight, device, random_state, verbose
+    positive, validation_fraction, calibration_fraction, class_weight, costs, device, \
+random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Attributes
@@ -231,7 +233,7 @@ calibration_fraction, device, random_state, verbose
     ((120,), (120, 2))
     """
 
-    scale: str | Sequence[str] = "auto"
+    scale: ScaleName | Sequence[ScaleName] = "auto"
 
 
 @parameters
@@ -277,7 +279,7 @@ class SystemClassifier(_OfSystem, VertexClassifier):
     max_epochs, patience, monitor : optional
         In place of the system's own; see :class:`~graphfilter.training.TrainConfig`.
     graph, feature_scaling, positive, validation_fraction, calibration_fraction, class_weight, \
-n_members, device, random_state, verbose
+costs, n_members, device, random_state, verbose
         As in :class:`~graphfilter.SGFClassifier`.
 
     Notes
@@ -313,6 +315,11 @@ calibration_fraction, n_members, device, random_state, verbose
     scale
         As in :class:`~graphfilter.SGFRegressor`.
 
+    Notes
+    -----
+    The dropout of a system that is named is for classes: numbers get 0.2 at most, unless the name
+    says another, ``'sgf@dropout=0.5'``.
+
     Examples
     --------
     >>> import graphfilter as gf
@@ -322,3 +329,8 @@ calibration_fraction, n_members, device, random_state, verbose
     >>> model.fit(g.features, y, graph=g).predict().shape
     (100,)
     """
+
+    def build_system(self, **chosen: Any) -> System:
+        system = super().build_system(**chosen)
+        stated = not isinstance(self.model, str) or "dropout=" in self.model
+        return system if stated else for_task(system, REGRESSION)

@@ -25,6 +25,7 @@ from graphfilter.estimators.targets import Target, detached, in_one_line
 from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
+from graphfilter.tables.roles import ID_NAMES, find_name
 from graphfilter.training import CLASSIFICATION
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, NoGraphWarning
 from graphfilter.util.words import count
@@ -41,11 +42,21 @@ def take_training(
 
     Sets ``n_features_in_``, as scikit-learn's ``validate_data`` does.
     """
-    if estimator.graph is not None:
-        return take_bound(estimator, X, y, graph, vertices)
-    held = _read_graph(graph, X, vertices)
+    estimator.whole_ = estimator.bound_rows_ = None
+    if estimator.graph is not None and graph is not None:
+        raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
+    if isinstance(estimator.graph, Graph):
+        return take_bound(estimator, X, y, vertices)
+    graph = estimator.graph if graph is None else graph
+    held = _read_graph(graph, X, bound=estimator.graph is not None)
     if graph is None:
         warnings.warn(_WITHOUT_GRAPH, NoGraphWarning, stacklevel=3)
+    names, among = row_names(X), getattr(held, "vertex_names", None)
+    if vertices is not None or (names and among and len(names) < len(among)):
+        if not isinstance(held, Graph):
+            raise ConfigError("vertices says which vertices of a Graph the rows of X are.")
+        estimator.whole_ = held
+        return _take_rows(estimator, X, y, held, vertices)
     y = align_target(X, y, held)
     features = take_features(estimator, X, held, reset=True)
     n = features.shape[0]
@@ -78,18 +89,20 @@ def take_target(
     estimator: FittedEstimator, X: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
-    if estimator.graph is not None and graph is None:
-        bound = estimator.graph
+    whole = estimator.graph if isinstance(estimator.graph, Graph) else estimator.whole_
+    if whole is not None and graph is None:
         if estimator.bound_rows_ is None:
-            return bound, None if X is None else _vertex_numbers(X, bound)
-        return (estimator.graph_, None) if X is None else _join_rows(estimator, X, bound, vertices)
+            return whole, None if X is None else _vertex_numbers(X, whole)
+        if X is None:
+            return estimator.graph_, None
+        return _join_rows(estimator, X, whole, vertices, estimator.bound_rows_)
     fitted: Graph | None = getattr(estimator, "graph_", None)
-    held = _read_graph(graph, X, vertices)
+    held = _read_graph(graph, X)
     if X is None and (not isinstance(held, Graph) or held.features is None):
         if graph is None and fitted is not None:
             return fitted, None
         raise GraphError("a loaded model holds no graph; pass X and graph to predict.")
-    if estimator.graph is None or estimator.bound_rows_ is not None:
+    if not isinstance(estimator.graph, Graph) or estimator.bound_rows_ is not None:
         features = take_features(estimator, X, held, reset=False)
     else:
         # Bound to a graph, the estimator's own X are vertex numbers; these are features.
@@ -99,9 +112,15 @@ def take_target(
     if graph is None and fitted is None and estimator.has_edges_:
         raise GraphError("a loaded model holds no graph; pass the graph of X too.")
     if graph is None and fitted is not None and fitted.n_edges:
-        if features.shape[0] != fitted.n_vertices:
-            sizes = f"X has {features.shape[0]} rows, the fitted graph {fitted.n_vertices} vertices"
-            raise GraphError(f"{sizes}; pass the graph of X to predict another one.")
+        names, known = row_names(X), fitted.vertex_names
+        if estimator.graph is not None and names and known and set(names).difference(known):
+            # Bound to edges: those among the rows of X and of the fit.
+            rest = set(known).difference(names)
+            names = [*names, *(name for name in known if name in rest)]
+            both = _read_graph(estimator.graph, X, names, bound=True)
+            return _join_rows(estimator, X, both, None, places_of(known, names))
+        if vertices is not None or features.shape[0] != fitted.n_vertices:
+            return _among_fitted(estimator, X, features, fitted, vertices)
         graph = held = fitted
     return _join(estimator, X, features, graph, held), None
 
@@ -144,21 +163,20 @@ def _is_graph(source: Any) -> bool:
     return hasattr(source, "edge_index") or (hasattr(source, "nodes") and hasattr(source, "edges"))
 
 
-def _read_graph(graph: Any, X: Any, vertices: Any) -> Any:
+def _read_graph(graph: Any, X: Any, names: Any = None, *, bound: bool = False) -> Any:
     """Return a graph of another library as a Graph; edges and matrices as they are.
 
     Those have no features, labels or names, and their size depends on X. A DataFrame of edges is
-    read as a table is, between the rows of X.
+    read as a table is, between the rows of X, or others with these names; an estimator that is
+    ``bound`` to it leaves edges to others out.
     """
-    if vertices is not None:
-        raise ConfigError("vertices is for GraphClassifier(graph=g); this one is bound to none.")
     if isinstance(X, Graph) or _is_graph(X):
         raise GraphError(f"X must hold features; got a {type(X).__name__}. Pass it as graph=.")
     if not (hasattr(graph, "columns") and not callable(graph.columns) and hasattr(X, "shape")):
         return Graph.of(graph) if not isinstance(graph, Graph) and _is_graph(graph) else graph
-    names = row_names(X) or list(range(X.shape[0]))
+    names = names or row_names(X) or list(range(X.shape[0]))
     try:
-        return Graph.from_frames({"id": names}, graph, id="id")
+        return Graph.from_frames({"id": names}, graph, id="id", allow_missing=bound)
     except DataFileError as error:
         edge, unknown, _ = str(error).partition(" is not in vertices")
         if not unknown:
@@ -183,16 +201,9 @@ def _join(estimator: FittedEstimator, X: Any, features: Any, graph: Any, held: A
     return made.replace(**named_features(estimator, features))
 
 
-def take_bound(
-    estimator: FittedEstimator, X: Any, y: Any, graph: Any, vertices: Any
-) -> tuple[Graph, Target]:
+def take_bound(estimator: FittedEstimator, X: Any, y: Any, vertices: Any) -> tuple[Graph, Target]:
     """Return the graph to fit, and what is to be learned of every vertex."""
     bound = estimator.graph
-    if graph is not None:
-        raise ConfigError("this estimator is bound to a graph; fit takes vertex numbers only.")
-    if not isinstance(bound, Graph):
-        text = "an estimator is bound to a Graph with features; got a"
-        raise ConfigError(f"{text} {type(bound).__name__}. Pass edges to fit(X, y, graph=edges).")
     shape = getattr(X, "shape", ())
     if vertices is not None or (len(shape) == 2 and shape[1] > 1):
         return _take_rows(estimator, X, y, bound, vertices)
@@ -203,7 +214,6 @@ def take_bound(
     if len(target) != len(index):
         raise GraphError(f"there must be one label per vertex; got {len(target)}, {len(index)}.")
     estimator.n_features_in_ = 1
-    estimator.bound_rows_ = None
     return bound, target.spread(index, bound.n_vertices)
 
 
@@ -225,13 +235,39 @@ def _take_rows(
     return bound.subgraph(places).replace(**named, labels=None, splits=()), target
 
 
-def _join_rows(
-    estimator: FittedEstimator, X: Any, bound: Graph, vertices: Any
+def _among_fitted(
+    estimator: FittedEstimator, X: Any, features: Any, fitted: Graph, vertices: Any
 ) -> tuple[Graph, Index]:
-    """Return the vertices of the fit and those of X as one graph, and the rows of X in it."""
-    fitted = estimator.bound_rows_
+    """Return the fitted graph, with the features of some rows as X has them, and these rows."""
+    old, names = fitted.features, row_names(X)
+    assert old is not None
+    if vertices is None and (names is None or fitted.vertex_names is None):
+        sizes = f"X has {features.shape[0]} rows, the fitted graph {fitted.n_vertices} vertices"
+        raise GraphError(
+            f"{sizes}; pass the graph of X to predict another one, or rows of the DataFrame that "
+            "was fitted, whose index names them."
+        )
+    places = _places(X, fitted, vertices, "")
+    if vertices is None and names == list(range(len(places))):
+        _check_not_row_numbers(features, old, places, places)
+    if not abs(features - old[places]).max() > 0:
+        return fitted, places
+    order = np.arange(fitted.n_vertices)
+    order[places] = fitted.n_vertices + np.arange(len(places))
+    rows: Any = sp.vstack([old, features], format="csr") if sp.issparse(old) else None
+    changed = np.vstack([np.asarray(old), features]) if rows is None else rows
+    changed = named_features(estimator, changed[order])
+    return fitted.replace(**changed), places
+
+
+def _join_rows(
+    estimator: FittedEstimator, X: Any, bound: Graph, vertices: Any, fitted: Index
+) -> tuple[Graph, Index]:
+    """Return the vertices of the fit and those of X as one graph, and the rows of X in it.
+
+    ``fitted`` are the vertices of the fit among those of the bound graph.
+    """
     old = estimator.graph_.features
-    assert fitted is not None
     assert old is not None
     places = _places(X, bound, vertices, _remedy(bound))
     features = take_features(estimator, X, None, reset=False)
@@ -308,10 +344,52 @@ def _vertex_numbers(X: Any, bound: Graph) -> Index:
 
 
 def row_names(table: Any) -> list[Any] | None:
-    """Return the index of a DataFrame or Series; None for anything that names no rows."""
+    """Return the index of a DataFrame or Series, or its column of ids; None of unnamed rows."""
     index = getattr(table, "index", None)
     # ``list.index`` and ``tuple.index`` are methods.
-    return None if index is None or callable(index) else list(index)
+    if index is not None and not callable(index):
+        return list(index)
+    return None if (name := _id_column(table)) is None else list(_values(table[name]))
+
+
+def in_frame(
+    estimator: FittedEstimator, method: str, values: Any, X: Any, graph: Any, names: Any = None
+) -> Any:
+    """Return answers of a method as ``set_output`` says: an array, or a frame with the names."""
+    kind = estimator.output_of(method)
+    if kind == "default":
+        return values
+    known = row_names(X)
+    if known is None and X is None:
+        known = (estimator.graph_ if graph is None else Graph.of(graph)).vertex_names
+    known = np.arange(len(values)) if known is None else list(known)
+    names = [method] if values.ndim == 1 else [str(name) for name in names]
+    columns = dict(zip(names, values[:, None].T if values.ndim == 1 else values.T, strict=True))
+    if kind == "polars":
+        import polars as pl
+
+        return pl.DataFrame({"id": known, **columns})
+    import pandas as pd
+
+    return (
+        pd.DataFrame(columns, index=pd.Index(known))
+        if values.ndim > 1
+        else (pd.Series(values, index=pd.Index(known), name=method))
+    )
+
+
+def _values(column: Any) -> list[Any]:
+    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+
+
+def _id_column(X: Any) -> str | None:
+    """Return the column that names the rows of a table without an index, of polars or pyarrow."""
+    if not _is_table(X) or hasattr(X, "index"):
+        return None
+    name = find_name(_names(X), [name for name in ID_NAMES if name != "name"])
+    ids = [] if name is None else _values(X[name])
+    named = not any(isinstance(value, float) for value in ids) and len(set(ids)) == len(ids)
+    return name if named else None
 
 
 def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
@@ -336,7 +414,8 @@ def align(X: Any, graph: Graph, *, has_names: bool) -> Graph:
         if hasattr(X, "columns"):
             raise GraphError(
                 f"X must name the vertices of its rows; a {type(X).__name__} has no index. Pass a "
-                "pandas DataFrame with the names as its index, or an array in the graph's order."
+                "pandas DataFrame with the names as its index, a column called id, or an array in "
+                "the graph's order."
             )
         if has_names and _are_numbers(vertices, n):
             raise GraphError(
@@ -413,6 +492,10 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     if X is None:
         return _features_of(estimator, held, reset)
     features = plain_features(X)
+    if (name := _id_column(features)) is not None and (
+        reset or name not in getattr(estimator, "feature_names_in_", ())
+    ):
+        features = features.drop([name])
     check_sparse(features, "X")
     options: Any = {"accept_sparse": "csr", "dtype": np.float32}
     options["ensure_min_samples"] = 2 if reset else 1

@@ -163,6 +163,9 @@ def _plain_parameters(estimator: FittedEstimator) -> dict[str, Any]:
     if isinstance(parameters.get("class_weight"), dict):
         pairs = parameters["class_weight"].items()
         parameters["class_weight"] = [[plain(k), float(w)] for k, w in pairs]
+    if parameters.get("costs"):
+        pairs = parameters["costs"].items()
+        parameters["costs"] = [[[*map(plain, k)], float(cost)] for k, cost in pairs]
     if not isinstance(parameters.get("model", ""), str):
         parameters["model"] = outside.describe_system(outside.system_of(parameters["model"]))
     return {name: plain(value) for name, value in parameters.items()}
@@ -207,6 +210,8 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
     parameters = dict(config["parameters"])
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(parameters["class_weight"])
+    if parameters.get("costs"):
+        parameters["costs"] = {tuple(pair): cost for pair, cost in parameters["costs"]}
     if isinstance(parameters.get("model"), dict):
         parameters["model"] = outside.read_system(parameters["model"], model)
     elif model is not None:

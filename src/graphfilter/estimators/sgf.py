@@ -25,6 +25,9 @@ from graphfilter.util.words import count
 # The paper's rate is for classes of texts: of a few columns of numbers it leaves too little.
 DROPOUT_OF_CLASSES, DROPOUT = 0.7, 0.2
 PLAIN, CHANNELS = "augmented_adjacency", "channels"
+OperatorName = Literal[
+    "auto", "augmented_adjacency", "adjacency", "laplacian", "coupling", "co_citation", "channels"
+]
 
 
 @parameters
@@ -33,7 +36,7 @@ class AdaptiveEstimator(VertexEstimator):
 
     n_layers: int = 16
     hidden_size: int = 64
-    operator: str = AUTO
+    operator: OperatorName = AUTO
     filter_init: float | Literal["uniform"] = 0.5
     dropout: float | None = None
     dropout_on: DropoutOn = "linear"
@@ -127,8 +130,9 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
 
     Parameters
     ----------
-    graph : Graph, optional
-        Bind the estimator to a graph with features. ``fit``, ``predict`` and ``score`` then take
+    graph : Graph, or edges between names, optional
+        Edges in a DataFrame, or in what else ``fit`` takes, join the rows of X that they name. A
+        Graph with features binds the estimator to it. ``fit``, ``predict`` and ``score`` then take
         *vertex numbers* instead of X, so that ``cross_val_score`` and ``GridSearchCV`` can hide
         the labels of some vertices while the graph stays whole. Unknown labels are -1 there:
         scikit-learn itself refuses NaN when it stratifies (``np.nan_to_num(y, nan=-1)``).
@@ -169,6 +173,9 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         than some hundred the coverage is then a few points too low.
     class_weight : dict, 'balanced' or None
         Weights of the classes in the loss.
+    costs : dict of (true, predicted) to float, optional
+        What errors cost, ``{("fraud", "ok"): 10}``; others cost 1. ``predict`` then gives the class
+        of the lowest expected cost; probabilities stay as they are.
     n_members : int
         Networks trained from different seeds, side by side, whose probabilities are averaged.
     device : str
@@ -194,6 +201,8 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         The weight of each class in the loss.
     split_ : Split
         Which vertices were trained and validated on.
+    validation_scores_ : dict
+        Scores on the validation vertices, which chose the best epoch.
     system_ : System
         What was trained: network, operator and training config.
     graph_ : Graph

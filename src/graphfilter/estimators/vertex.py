@@ -16,11 +16,21 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+)
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,11 +47,12 @@ from graphfilter.estimators.members import (
     drawn_members,
     fitted_members,
 )
+from graphfilter.estimators.model_card import write_card
 from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.filters import Filter
 from graphfilter.models.places import Known
-from graphfilter.models.scaling import FeatureScaler
+from graphfilter.models.scaling import FeatureScaler, ScalingName
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.splits import Split, set_aside, stratified
@@ -61,6 +72,7 @@ from graphfilter.util.errors import (
     GraphError,
     GraphFilterError,
     check_count,
+    check_name,
     check_number,
 )
 from graphfilter.util.machine import pick_device
@@ -71,6 +83,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=type)
 Ids = Sequence[Any] | None
+OutputKind = Literal["default", "pandas", "polars"]
 # What training ended with: runs, the values of open parameters, and what to say of both.
 Trained = tuple[Sequence[Outcome], dict[str, Any], tuple[str, ...]]
 
@@ -95,8 +108,8 @@ class VertexEstimator(BaseEstimator):
     then in ``chosen_``.
     """
 
-    graph: Graph | None = None
-    feature_scaling: str = "auto"
+    graph: Any = None
+    feature_scaling: ScalingName = "auto"
     monitor: Monitor | None = None
     validation_fraction: float = 0.25
     calibration_fraction: float = 0.0
@@ -108,6 +121,8 @@ class VertexEstimator(BaseEstimator):
     feature_names_in_: NDArray[Any] = field(init=False)
     # Which vertices of a bound graph were fitted, where X held their features.
     bound_rows_: NDArray[np.int64] | None = field(init=False, default=None)
+    # The graph that ``fit`` was given, where X has rows of a part of it.
+    whole_: Graph | None = field(init=False, default=None)
     # How a table with words, dates or gaps becomes features, where X was one.
     encoder_: TableEncoder | None = field(init=False, default=None)
     # Sets and intervals, and the scales of numbers.
@@ -118,12 +133,13 @@ class VertexEstimator(BaseEstimator):
     # The fold of labelled vertices that each was in, where each network held one out.
     held_: NDArray[np.int8] | None = field(init=False, default=None)
 
-    # scikit-learn's metadata routing passes ``vertices`` without being asked to.
-    __metadata_request__fit: ClassVar = {"vertices": True}
-    __metadata_request__predict: ClassVar = {"vertices": True}
-    __metadata_request__predict_proba: ClassVar = {"vertices": True}
-    __metadata_request__transform: ClassVar = {"vertices": True}
-    __metadata_request__score: ClassVar = {"vertices": True}
+    _predict_output = "default"
+    # scikit-learn's metadata routing passes ``vertices``, and ``graph`` to ``fit``, unasked.
+    __metadata_request__fit: ClassVar = {"vertices": True, "graph": True}
+    __metadata_request__predict: ClassVar = {"vertices": True, "graph": False}
+    __metadata_request__predict_proba: ClassVar = {"vertices": True, "graph": False}
+    __metadata_request__transform: ClassVar = {"vertices": True, "graph": False}
+    __metadata_request__score: ClassVar = {"vertices": True, "graph": False}
 
     @abstractmethod
     def build_system(self, **chosen: Any) -> System:
@@ -233,6 +249,7 @@ class VertexEstimator(BaseEstimator):
             a DataFrame are matched with the vertices of a graph that names them (networkx) by its
             index; other rows are in the order of the vertices. Words, dates and gaps in a
             DataFrame are encoded as :func:`~graphfilter.read_tables` does; ``encoder_`` keeps how.
+            Rows of some vertices of a Graph with names are fitted on their part of it.
             For an estimator bound to a graph: the numbers of the vertices whose labels ``y``
             holds, or features of some vertices, as a step of a pipeline has them: with these
             vertices as the index of a DataFrame, or as ``vertices``.
@@ -244,8 +261,8 @@ class VertexEstimator(BaseEstimator):
             Which vertices (rows of X) to train and to validate on; drawn from the labelled ones
             otherwise.
         vertices : array of vertex numbers, optional
-            Of an estimator bound to a graph: which vertices the rows of X are. scikit-learn's
-            metadata routing passes them through pipelines and cross-validation.
+            Which vertices of the graph the rows of X are. scikit-learn's metadata routing passes
+            them, and ``graph``, through pipelines and cross-validation.
         callback : Callback, optional
             Watches the training, may end it, and says where its state is kept: see
             :class:`graphfilter.training.Callback`. The arguments of 0.2 (checkpoint, resume,
@@ -371,6 +388,10 @@ class VertexEstimator(BaseEstimator):
         if prepared.past is not prepared:  # Trained on the past, asked with all that is known.
             answers = self.answers_of(prepared).kept()
         self.answers_ = dataclasses.replace(answers, calibration=self.calibration_)
+        outputs = self.answers_.outputs(split.val)
+        truth = (target.codes if target.values is None else target.values)[split.val]
+        decided = target.task.decide(outputs)
+        self.validation_scores_ = target.task.measure(outputs, truth, decided) if len(truth) else {}
         return self
 
     def set_members(self, members: Sequence[FittedMember]) -> None:
@@ -520,6 +541,38 @@ class VertexEstimator(BaseEstimator):
             target, scaling=self.scaler_, device=device, task=self.task_, known=known
         )
 
+    def set_output(
+        self, *, transform: OutputKind | None = None, predict: OutputKind | None = None
+    ) -> Self:
+        """Say in which form ``transform``, and ``predict`` and ``predict_proba``, answer.
+
+        A frame of pandas has the names of the vertices as its index, one of polars as its first
+        column. scikit-learn's own ``set_config(transform_output=...)`` holds for ``transform``; its
+        scorers take arrays, so that clones do not keep ``predict``.
+
+        Examples
+        --------
+        >>> import graphfilter as gf
+        >>> g = gf.load_dataset("karate")
+        >>> clf = gf.SGFClassifier(max_epochs=5, random_state=0).fit(graph=g)
+        >>> clf.set_output(predict="pandas").predict_proba().columns.tolist()
+        ['Mr. Hi', 'Officer']
+        """
+        for name in (transform, predict):
+            check_name("output", name or "default", get_args(OutputKind))
+        # ``clone`` keeps the first, whose name is scikit-learn's; its scorers take arrays only.
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        self._predict_output = predict or self._predict_output
+        return self
+
+    def output_of(self, method: str) -> str:
+        """Return the form in which a method answers: 'default', 'pandas' or 'polars'."""
+        if method == "predict":
+            return self._predict_output
+        usual = get_config()["transform_output"]
+        return getattr(self, "_sklearn_output_config", {}).get("transform", usual)
+
     def forget_ids(self) -> None:
         """Leave the ids of the fitted vertices out of the model: every other graph is then new."""
         check_is_fitted(self)
@@ -549,11 +602,13 @@ class VertexEstimator(BaseEstimator):
         }
 
     def save(self, folder: str | Path, *, run: dict[str, Any] | None = None) -> None:
-        """Write ``model.safetensors`` and ``config.json`` to ``folder``.
+        """Write ``model.safetensors``, ``config.json`` and a model card to ``folder``.
 
-        The graph is not saved: predicting with a loaded model takes X and a graph. ``run`` is
-        anything JSON can hold that should be stored with the model; without it, the folder of a run
-        of ``graphfilter fit`` is refused, whose report would no longer be of its model.
+        The card, README.md, has the facts of the fit in the form that model hubs read; a README.md
+        of another kind is kept. The graph is not saved: predicting with a loaded model takes X and
+        a graph. ``run`` is anything JSON can hold that should be stored with the model; without it,
+        the folder of a run of ``graphfilter fit`` is refused, whose report would no longer be of
+        its model.
         """
         check_is_fitted(self)
         settled = self.settled_parameters()
@@ -571,6 +626,8 @@ class VertexEstimator(BaseEstimator):
         if run is None and (Path(folder) / "metrics.json").exists():
             raise ConfigError(f"{folder}: holds a run of graphfilter fit; save to another folder.")
         save_estimator(self, folder, run)
+        if run is None:
+            write_card(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, *, model: Any = None) -> Self:

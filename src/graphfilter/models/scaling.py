@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,8 @@ from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError, check_name
 from graphfilter.util.machine import blocks
 
-SCALINGS = ("auto", "none", "row", "standardise")
+ScalingName = Literal["auto", "none", "row", "standardise"]
+SCALINGS: tuple[str, ...] = get_args(ScalingName)
 _NUMBERS_AT_ONCE = 1 << 20
 # A table rather than a bag of words: this many columns, and this share of entries.
 FEW_COLUMNS = 64

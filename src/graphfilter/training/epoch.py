@@ -66,6 +66,10 @@ class FitResult:
     stopped: str
     seconds: float
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the weights when pickled: they are those of the network beside it."""
+        return {**self.__dict__, "state": {}}
+
     @property
     def n_epochs(self) -> int:
         return len(self.history["loss"])
