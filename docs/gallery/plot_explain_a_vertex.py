@@ -2,8 +2,8 @@
 Why is this vertex labelled so?
 ===============================
 
-The score of a vertex, the log-odds of its class, is divided exactly into what its own features, its
-neighbours by distance and its position in the graph contribute.
+The answer for a vertex is divided into what each of its columns and each of its neighbours adds, in
+points of probability.
 """
 
 import matplotlib.pyplot as plt
@@ -18,15 +18,15 @@ why = clf.explain(33)
 print(why.sentence)
 
 # %%
-# What the vertices at each distance add, its place and what every vertex starts from: together they
-# are the score.
+# Where an average vertex with as many neighbours starts, and what each reason adds: together they
+# are the probability.
 
-shares = {f"features, {step.name}": step.contribution for step in why.steps}
-shares |= {"its position": why.structure, "start of every vertex": why.base}
-colours = ["tab:blue" if share > 0 else "tab:orange" for share in shares.values()]
-figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-ax.barh(list(shares), list(shares.values()), color=colours)
+names = [name for name, _ in why.parts]
+shares = [share for _, share in why.parts]
+colours = ["tab:blue" if share > 0 else "tab:orange" for share in shares]
+figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+ax.barh(names, [100 * share for share in shares], color=colours)
 ax.invert_yaxis()
 ax.axvline(0, color="grey", linewidth=1)
-ax.set(xlabel=f"adds to the score for {why.predicted}")
+ax.set(xlabel=f"points of probability for {why.predicted}")
 plt.show()

@@ -39,16 +39,26 @@ def run(graphfilter, tmp_path: Path, graph: Graph) -> Path:
     return folder
 
 
-def test_explain_reads_the_tables_of_the_run_again(graphfilter, run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "why.json"
-    done = graphfilter("explain", run, "--vertex", "3", "--vertex", "5", "--json", out)
+def test_explain_needs_the_folder_of_the_run_only(graphfilter, run: Path, tmp_path: Path) -> None:
+    out, picture = tmp_path / "why.json", tmp_path / "3.svg"
+    both = ("--vertex", "3", "--vertex", "5")
+    done = graphfilter("explain", run, *both, "--json", out)
     assert done.code == 0, done.err
-    assert "its own features" in done.out
-    assert "not the graph of the fit" not in done.err
     found = json.loads(out.read_text())
     assert [why["vertex"] for why in found] == ["3", "5"]
     assert found[0]["sentence"] in done.out
-    assert any(s["label"] for s in found[0]["contributors"])
+    assert "points of probability" in done.out
+    known = [r["detail"] for why in found for r in why["reasons"] if r["kind"] == "neighbour"]
+    assert any(detail.startswith("known: ") for detail in known)
+    read = json.loads((run / "config.json").read_text())["run"]["cases_sha256"]
+    assert read
+    for name in ("edges.csv", "vertices.csv"):
+        (tmp_path / name).unlink()
+    done = graphfilter("explain", run, "--vertex", "3", "--picture", picture)
+    assert done.code == 0, done.err
+    assert "<svg" in picture.read_text()
+    assert graphfilter("explain", run, *both, "--picture", tmp_path / "two.png").code == 2
+    assert graphfilter("explain", run, "--vertex", "3", "--picture", tmp_path / "a.jpg").code == 2
 
 
 def test_explain_takes_another_graph(graphfilter, run: Path, tmp_path: Path) -> None:
@@ -67,10 +77,10 @@ def test_explain_says_what_is_missing(graphfilter, run: Path, tmp_path: Path) ->
     assert "vertex" in done.err
     done = graphfilter("explain", tmp_path / "nothing", "--vertex", "3")
     assert done.code == 2
-    (tmp_path / "edges.csv").unlink()
+    (run / "graph.npz").unlink()
     done = graphfilter("explain", run, "--vertex", "3")
     assert done.code == 2
-    assert "edges.csv" in done.err
+    assert "graph.npz" in done.err
 
 
 N = 80

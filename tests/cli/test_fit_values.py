@@ -21,7 +21,7 @@ from graphfilter.util.errors import DataFileError
 
 FILES = {
     "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
-    "config.json", "graph.npz", "reference.safetensors",
+    "config.json", "graph.npz", "reference.safetensors", "cases.safetensors",
 }  # fmt: skip
 QUICK = ("--model", "sgf", "--epochs", 30, "--layers", 4, "--quiet")
 UNKNOWN = 10

@@ -63,4 +63,4 @@ def test_lines_of_the_first_page_run_and_are_few(capsys) -> None:
     exec(compile(quick, "first_lines.py", "exec"), {})
     first, second = capsys.readouterr().out.splitlines()
     assert first.endswith("of the hidden labels are right")
-    assert "log-odds" in second
+    assert "as many neighbours" in second

@@ -1,201 +1,234 @@
-"""Contributions against dense matrices, and against each other."""
+"""Explanations add up to the answer, name what decides it, and ask only who answers."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-import scipy.sparse as sp
-import torch
+from numpy.typing import NDArray
 
+import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.contributions import (
-    Member,
-    explain_by_leaving_out,
-    explain_linear,
-    explain_members,
-    steps_from,
+from graphfilter.estimators.contributions import Hidden, Questioner, share_out
+from graphfilter.estimators.explanation import explain_vertices
+from graphfilter.util.errors import ConfigError, GraphFilterError
+
+QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 8}
+GRAPH = make_csbm(n_vertices=70, n_features=4, frequency=0.4, mean_degree=16, seed=0).replace(
+    vertex_names=[f"v{i}" for i in range(70)], feature_names=list("abcd")
 )
-from graphfilter.filters import ChebyshevFilter, Filter, IdentityFilter, StackedFilter
-from graphfilter.models import FilterNetwork
-from graphfilter.operators import Operator, make_operator, to_tensor
-from graphfilter.systems import get_system
+FEATURES = np.asarray(GRAPH.features, dtype=float)
+NUMBERS = 50 + 20 * FEATURES[:, 0] + np.asarray(GRAPH.adjacency @ FEATURES[:, 1])
+KINDS = np.array(["x", "y", "z"])[np.digitize(FEATURES[:, 0], [-0.5, 0.5])]
+LABELS = np.column_stack([FEATURES[:, 0] > 0, FEATURES[:, 1] > 0.5]).astype(float)
 
 
 @pytest.fixture(scope="module")
-def graph() -> Graph:
-    return make_csbm(n_vertices=40, frequency=0.4, mean_degree=4, n_features=5, seed=1)
+def table() -> Graph:
+    """Accounts in a few rings, with devices that some share, and transfers with directions."""
+    rng, n = np.random.default_rng(1), 90
+    fraud = rng.random(n) < 0.4
+    device = np.where(fraud, rng.integers(6, size=n), rng.integers(6, 60, size=n))
+    frame: dict[str, Any] = {
+        "account": [f"a{i}" for i in range(n)], "device": [f"d{k}" for k in device],
+        "age": rng.integers(20, 60, n), "label": np.where(fraud, "yes", "no"),
+    }  # fmt: skip
+    frame["age"] = np.where(rng.random(n) < 0.1, np.nan, frame["age"])
+    pairs = rng.integers(n, size=(9 * n, 2))
+    edges: dict[str, Any] = {"payer": pairs[:, 0], "payee": pairs[:, 1]}
+    edges = {name: [f"a{i}" for i in ends] for name, ends in edges.items()}
+    edges["amount"] = rng.integers(1, 50, len(pairs))
+    edges["way"] = rng.choice(["app", "web"], len(pairs))
+    columns: dict[str, Any] = {"label": "label", "weight": "amount", "edge_kind": "way"}
+    return Graph.from_frames(
+        pd.DataFrame(frame), pd.DataFrame(edges), id="account", source="payer", target="payee",
+        directed=True, categorical=["device"], **columns,
+    )  # fmt: skip
 
 
-def make_network(graph: Graph, filter: Filter | None = None, **settings: Any) -> FilterNetwork:
-    generator = torch.Generator().manual_seed(3)
-    filter = StackedFilter(5, init=0.4) if filter is None else filter
-    network = FilterNetwork(graph.n_features, 3, filter, generator=generator, **settings)
-    return network.double().eval()
+@cache
+def fit(what: str, table: Graph) -> tuple[Any, NDArray[np.float64]]:
+    """Fit an estimator, once; return it with its outputs (n, C)."""
+    model: Any
+    if what == "committee of a table":
+        model = gf.GraphClassifier(**QUICK).fit(graph=table)
+    elif what == "one filter":
+        model = gf.SGFClassifier(n_layers=3, **QUICK).fit(graph=GRAPH)
+    elif what == "three classes":
+        model = gf.GraphClassifier(**QUICK).fit(FEATURES, KINDS, graph=GRAPH)
+    elif what == "labels":
+        model = gf.GraphClassifier(**QUICK).fit(FEATURES, LABELS, graph=GRAPH)
+    elif what == "numbers":
+        model = gf.GraphRegressor(scale="identity", **QUICK).fit(FEATURES, NUMBERS, graph=GRAPH)
+    else:
+        scale = np.column_stack([np.exp(NUMBERS / 30), NUMBERS])
+        scales = ["log", "identity"]
+        model = gf.SGFRegressor(n_layers=3, scale=scales, **QUICK).fit(FEATURES, scale, graph=GRAPH)
+    return model, model.outputs_
 
 
-def double(graph: Graph) -> tuple[Operator, torch.Tensor]:
-    operator = make_operator("augmented_adjacency", graph, dtype=torch.float64)
-    x = to_tensor(graph.features, dtype=torch.float64)
-    assert isinstance(x, torch.Tensor)
-    return operator, x
+EVERY = (
+    "committee of a table", "one filter", "three classes", "labels", "numbers", "two numbers",
+)  # fmt: skip
 
 
-SETTINGS = [
-    {},
-    {"filter_on": "logits"},
-    {"hidden_size": None, "filter_on": "logits"},
-    {"activation": "tanh"},
-    {"filter": ChebyshevFilter(4)},
-    {"filter": IdentityFilter()},
-]
-DIRECTIONS = np.array([[1.0, -1.0, 0.0], [1.0, -0.5, -0.5]])
+@pytest.fixture(scope="module", params=EVERY)
+def fitted(request: pytest.FixtureRequest, table: Graph) -> tuple[Any, NDArray[np.float64]]:
+    return fit(request.param, table)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_contributions_sum_to_the_score(graph: Graph, setting) -> None:
-    network = make_network(graph, **setting)
-    operator, x = double(graph)
-    logits = network(operator, x).detach().numpy()
-    made = explain_linear(network, operator, x, graph, [7, 11], DIRECTIONS)
-    for vertex, direction, parts in zip([7, 11], DIRECTIONS, made, strict=True):
-        assert parts.score == pytest.approx(logits[vertex] @ direction, abs=1e-10)
-        assert parts.vertices is not None
-        assert parts.vertices.sum() == pytest.approx(parts.steps.sum(), abs=1e-10)
+def everything_shown(asked: Questioner, vertex: int) -> NDArray[np.float64]:
+    around = asked.around(vertex)
+    hidden = Hidden(
+        around, np.zeros((2, asked.graph.n_features), bool), np.zeros((2, around.n_near), bool)
+    )
+    return asked.ask([hidden])[0]
 
 
-def test_contribution_of_a_vertex_is_its_entry_of_the_filter_matrix(graph: Graph) -> None:
-    network = make_network(graph)
-    operator, x = double(graph)
-    matrix = network.filter(operator, torch.eye(40, dtype=torch.float64)).detach().numpy()
-    assert network.encoder is not None
-    with torch.no_grad():
-        moved = torch.relu(network.encoder(x)) - torch.relu(
-            network.encoder(x.mean(0, keepdim=True))
-        )
-        said = (moved @ network.head.weight).numpy() @ DIRECTIONS[0]
-    parts = explain_linear(network, operator, x, graph, [7], DIRECTIONS[:1])[0]
-    assert parts.vertices is not None
-    np.testing.assert_allclose(parts.vertices, matrix[7] * said, atol=1e-12)
+def test_parts_add_up_to_what_is_answered(fitted: tuple[Any, NDArray[np.float64]]) -> None:
+    model, outputs = fitted
+    names = [str(name) for name in model.target_names_]
+    several = not model.task_.one_class and len(names) > 1
+    for vertex in (3, 11, 40):
+        name = model.graph_.vertex_names[vertex]
+        for column, output in enumerate(names if several else [None]):
+            why = model.explain(name, **({} if output is None else {"output": output}))
+            answer = outputs[vertex, column] if several else outputs[vertex].max()
+            if why.probability is not None and several:
+                answer = max(answer, 1 - answer)
+                assert {why.predicted, why.against} == {str(output), f"not {output}"}
+            assert why.score == pytest.approx(answer, rel=1e-9)
+            assert sum(value for _, value in why.parts) == pytest.approx(why.score, rel=1e-9)
+            single = [reason for reason in why.reasons if reason.kind == "neighbour"]
+            near = model.graph_.indices[slice(*model.graph_.indptr[vertex : vertex + 2])]
+            assert {r.name for r in single} <= {model.graph_.vertex_names[u] for u in near}
+            assert why.sentence.startswith(why.predicted)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_features_divide_what_their_vertices_contribute(graph: Graph, setting) -> None:
-    network = make_network(graph, **setting)
-    operator, x = double(graph)
-    parts = explain_linear(network, operator, x, graph, [7], DIRECTIONS[:1])[0]
-    assert parts.own_features is not None
-    assert parts.other_features is not None
-    assert parts.own_features.sum() == pytest.approx(parts.steps[0], abs=1e-10)
-    assert parts.other_features.sum() == pytest.approx(parts.steps[1:].sum(), abs=1e-10)
-
-
-def test_feature_that_the_network_does_not_read_contributes_nothing(graph: Graph) -> None:
-    network = make_network(graph)
-    assert network.encoder is not None
-    with torch.no_grad():
-        network.encoder.weight[2] = 0
-    operator, x = double(graph)
-    parts = explain_linear(network, operator, x, graph, [7], DIRECTIONS[:1])[0]
-    assert parts.own_features is not None
-    assert parts.other_features is not None
-    assert parts.own_features[2] == parts.other_features[2] == 0
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_leaving_out_equals_the_exact_contributions_of_a_linear_filter(
-    graph: Graph, setting
+def test_surrounding_that_holds_the_whole_graph_is_answered_as_the_graph(
+    fitted: tuple[Any, NDArray[np.float64]],
 ) -> None:
-    network = make_network(graph, **setting)
-    operator, x = double(graph)
-    exact = explain_linear(network, operator, x, graph, [7, 11], DIRECTIONS)
-
-    def logits(features: torch.Tensor, at: int | slice) -> torch.Tensor:
-        return network(operator, features)[at]
-
-    measured = explain_by_leaving_out(logits, x, graph, [7, 11], DIRECTIONS)
-    for a, b in zip(exact, measured, strict=True):
-        np.testing.assert_allclose([a.base, a.structure], [b.base, b.structure], atol=1e-10)
-        np.testing.assert_allclose(a.steps, b.steps, atol=1e-10)
+    """Nothing is left out within two steps of a vertex that all others are joined to."""
+    model, _ = fitted
+    graph = model.graph_
+    asked = Questioner(model, model.prepare(graph))
+    reach = graph.adjacency + graph.adjacency @ graph.adjacency
+    vertex = int(np.argmax(np.diff((reach > 0).indptr)))
+    assert len(asked.around(vertex).vertices) == graph.n_vertices
+    for answer in everything_shown(asked, vertex):
+        np.testing.assert_allclose(answer, model.outputs_[vertex], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.research
-def test_leaving_out_of_a_deep_network_sums_to_its_score(graph: Graph) -> None:
-    system = get_system("gcn")
-    network = system.build(graph, seed=0).eval()
-    operator = make_operator(system.operator, graph)
-    x = to_tensor(graph.features)
-    assert isinstance(x, torch.Tensor)
-    member = Member.of(network, operator, x)
-    assert member.terms == ()
-    logits = network(operator, x).detach().double().numpy()
-    parts = explain_members([member], graph, [5], np.array([[1.0, -1.0]]))
-    assert parts[0].score == pytest.approx(logits[5, 0] - logits[5, 1], abs=1e-5)
-    # Two layers: what is three steps away is not seen.
-    np.testing.assert_allclose(parts[0].steps[3:], 0, atol=1e-6)
+def test_what_is_hidden_says_nothing(table: Graph) -> None:
+    """Neither its columns, nor its label, nor what is behind it alone."""
+    model, _ = fit("committee of a table", table)
+    vertex, rows = 5, np.asarray(table.features)
+    changed = rows.copy()
+    changed[np.arange(90) != vertex] += 3.0
+    answers = []
+    for features in (rows, changed):
+        graph = table.replace(features=features)
+        asked = Questioner(model, model.prepare(graph))
+        asked.average = rows.mean(axis=0).astype(np.float32)
+        around = asked.around(vertex)
+        hidden = Hidden(
+            around, np.zeros((1, rows.shape[1]), bool), np.ones((1, around.n_near), bool)
+        )
+        answers.append(asked.ask([hidden])[0])
+    np.testing.assert_allclose(*answers, atol=1e-6)
 
 
-def test_sparse_features_are_explained_as_dense_ones(graph: Graph) -> None:
-    rng = np.random.default_rng(0)
-    sparse = sp.random_array((40, 12), density=0.1, rng=rng, format="csr", dtype=np.float64)
-    graph = graph.replace(features=sparse)
-    settings: list[Any] = [{}, {"hidden_size": None, "filter_on": "logits"}]
-    for setting in settings:
-        network = make_network(graph, **setting)
-        operator = make_operator("augmented_adjacency", graph, dtype=torch.float64)
-        x = to_tensor(sp.csr_array(sparse), dtype=torch.float64)
-        assert not isinstance(x, torch.Tensor)
-        a = explain_linear(network, operator, x, graph, [3], DIRECTIONS[:1])[0]
-        b = explain_linear(network, operator, x.to_dense(), graph, [3], DIRECTIONS[:1])[0]
-        for name in ("vertices", "own_features", "other_features"):
-            np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_shares_of_a_sum_are_its_terms_and_of_anything_add_up(n: int) -> None:
+    rng = np.random.default_rng(n)
+    terms, pairs = rng.normal(size=n), rng.normal(size=(n, n))
+    nothing, everything, shares = share_out(lambda shown: 2 + shown @ terms, n, rng)
+    assert (nothing, everything) == pytest.approx((2, 2 + terms.sum()))
+    np.testing.assert_allclose(shares, terms)
+
+    def together(shown: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.einsum("si,ij,sj->s", shown, pairs, shown)
+
+    nothing, everything, shares = share_out(together, n, rng)
+    assert shares.sum() == pytest.approx(everything - nothing)
+    # Of what two do together each has half: an order and its reverse divide it so.
+    np.testing.assert_allclose(shares, (pairs + pairs.T).sum(axis=1) / 2)
 
 
-def test_vertices_without_neighbours_speak_for_themselves_alone() -> None:
-    graph = Graph.of(None, 4, features=np.eye(4), labels=[0, 1, 2, 0])
-    network = make_network(graph)
-    operator, x = double(graph)
-    parts = explain_linear(network, operator, x, graph, [0], DIRECTIONS[:1])[0]
-    np.testing.assert_array_equal(parts.steps[1:], 0)
-    assert parts.structure == pytest.approx(0, abs=1e-12)
+def test_neighbour_whose_label_decides_is_named() -> None:
+    """Vertices in pairs of one label, which nothing else tells; half of each pair is known."""
+    rng, n = np.random.default_rng(0), 600
+    label = np.repeat(rng.random(n // 2) < 0.5, 2)
+    pairs = np.arange(n).reshape(-1, 2)
+    graph = Graph.from_edges(
+        pairs, features=rng.normal(size=(n, 2)), labels=np.where(label, "yes", "no"),
+        vertex_names=[f"v{i}" for i in range(n)],
+    )  # fmt: skip
+    model: Any = gf.SystemClassifier(model="only-told-trees", random_state=0)
+    order = rng.permutation(n)
+    split = gf.splits.Split(np.sort(order[:400]), np.sort(order[400:500]), np.sort(order[500:]))
+    model.fit(graph=graph, split=split)
+    known = set(split.train.tolist())
+    sure = [v for v in split.test.tolist() if v ^ 1 in known][:5]
+    for vertex in sure:
+        assert model.predict()[vertex] == ("yes" if label[vertex] else "no")
+        why = model.explain(f"v{vertex}")
+        first = why.reasons[0]
+        assert (first.kind, first.name) == ("neighbour", f"v{vertex ^ 1}")
+        assert first.contribution > 0.2
+        assert f"known: {why.predicted}" in first.detail
+        assert f"v{vertex ^ 1}" in why.because(1)
 
 
-def test_members_add_up_by_weight_and_temperature(graph: Graph) -> None:
-    operator, x = double(graph)
-    first, second = make_network(graph), make_network(graph, ChebyshevFilter(3))
-    members = [
-        Member.of(first, operator, x, weight=0.75, temperature=2.0),
-        Member.of(second, operator, x, weight=0.25, temperature=0.5),
-    ]
-    said = [m(operator, x)[9].detach().numpy() @ DIRECTIONS[0] for m in (first, second)]
-    expected = 0.75 * said[0] / 2.0 + 0.25 * said[1] / 0.5
-    for terms in (members[0].terms, ()):  # Linear filters by their matrix, others by leaving out.
-        some = [dataclasses.replace(members[0], terms=terms), members[1]]
-        found = explain_members(some, graph, [9], DIRECTIONS[:1])[0]
-        assert found.score == pytest.approx(expected)
-        assert found.vertices is not None
-        assert len(found.vertices) == 40
+def test_member_without_a_share_is_never_asked(table: Graph) -> None:
+    model, outputs = fit("committee of a table", table)
+    before = model.explain("a3")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("asked")
+
+    broken = dataclasses.replace(model.fitted_members_[0], weight=0.0)
+    network = type("Refusing", (), {"__getattr__": refuse})()
+    object.__setattr__(broken, "network", network)
+    model = copy.copy(model)
+    model.fitted_members_ = [broken, *model.fitted_members_]
+    prepared = model.prepare(model.graph_)
+    assert explain_vertices(model, prepared, outputs, [3], most=10) == [before]
 
 
-def test_steps_are_the_shortest_paths(small_graph: Graph) -> None:
-    from scipy.sparse.csgraph import shortest_path
+def test_class_to_compare_with_is_the_only_other_one(table: Graph) -> None:
+    model, outputs = fit("three classes", table)
+    order = np.argsort(-outputs[7])
+    names = [str(model.classes_[c]) for c in order]
+    p, q = outputs[7, order[0]], outputs[7, order[2]]
+    why = model.explain("v7", against=names[2])
+    assert (why.predicted, why.against) == (names[0], names[2])
+    assert why.score == pytest.approx(p / (p + q))
+    assert model.explain("v7").against == ""
+    with pytest.raises(GraphFilterError, match="another class"):
+        model.explain("v7", against=names[0])
+    with pytest.raises(GraphFilterError, match="unknown class"):
+        model.explain("v7", against="neither")
+    with pytest.raises(ConfigError, match="one class"):
+        model.explain("v7", output="a")
+    with pytest.raises(GraphFilterError, match=r"no vertex 'v7x'.*Did you mean 'v7'"):
+        model.explain("v7x")
 
-    lengths = shortest_path(small_graph.adjacency, unweighted=True)
-    for vertex in range(small_graph.n_vertices):
-        expected = np.minimum(lengths[vertex], 4)
-        np.testing.assert_array_equal(steps_from(small_graph, vertex), expected)
+
+def test_explanation_of_another_graph_follows_its_predictions(table: Graph) -> None:
+    model, _ = fit("one filter", table)
+    new = make_csbm(n_vertices=30, frequency=0.3, mean_degree=6, n_features=4, seed=5)
+    why = model.explain(3, graph=new)
+    assert why.predicted == str(model.predict(graph=new)[3])
+    assert why.score == pytest.approx(model.predict_proba(graph=new)[3].max())
 
 
-def test_features_of_a_deeper_encoder_divide_what_their_vertices_contribute(graph: Graph) -> None:
-    network = make_network(graph, encoder_layers=3)
-    operator, x = double(graph)
-    parts = explain_linear(network, operator, x, graph, [7], DIRECTIONS[:1])[0]
-    score = network(operator, x)[7].detach().numpy() @ DIRECTIONS[0]
-    assert parts.score == pytest.approx(score, abs=1e-10)
-    assert parts.own_features is not None
-    assert parts.other_features is not None
-    assert parts.own_features.sum() == pytest.approx(parts.steps[0], abs=1e-10)
-    assert parts.other_features.sum() == pytest.approx(parts.steps[1:].sum(), abs=1e-10)
+def test_estimator_bound_to_a_graph_explains_its_vertices() -> None:
+    model = gf.SGFClassifier(graph=GRAPH, **QUICK).fit(np.arange(70), GRAPH.labels)
+    assert model.explain("v7").vertex == "v7"

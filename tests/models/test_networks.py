@@ -182,13 +182,7 @@ def test_saved_classifier_of_channels_predicts_the_same(tmp_path, options):
     fitted.save(tmp_path)
     loaded = SGFClassifier.load(tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(graph=g), fitted.predict_proba())
-    explanation = fitted.explain(0)
-    assert explanation.exact_share == 1
-    probabilities = fitted.predict_proba()[0]
-    names = [str(c) for c in fitted.classes_]
-    pair = [names.index(c) for c in (explanation.predicted, explanation.against)]
-    odds = np.log(probabilities[pair[0]] / probabilities[pair[1]])
-    assert explanation.score == pytest.approx(odds, abs=1e-5)
+    assert fitted.explain(0).score == pytest.approx(fitted.predict_proba()[0].max())
     assert fitted.transform().shape == (6, 64 * len(channel_names(g)))
 
 

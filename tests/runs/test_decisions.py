@@ -14,10 +14,10 @@ from graphfilter.data import make_csbm, write_tables
 from graphfilter.data.graph import Graph
 from graphfilter.report.page import draw_run
 from graphfilter.runs.answers import DEFAULT, Costs, Decision, plan_decision
+from graphfilter.runs.cases import CaseBook
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import load_run
 from graphfilter.runs.plan import FitRequest, Source, plan_fit
-from graphfilter.runs.predict import explain_run
 from graphfilter.splits import Split
 from graphfilter.util.errors import ConfigError
 
@@ -142,10 +142,9 @@ def test_explanation_is_of_the_class_that_is_answered(graph: Graph, tmp_path: Pa
     done = fit_folder(
         plan_fit(Source(graph), 0), clf, tmp_path, baselines=False, request=request, draw=draw_run
     )
-    loaded, about, _ = load_run(tmp_path)
+    loaded, about, encoder = load_run(tmp_path)
     answers = done.fit.estimator.predict_proba()
     unlikely = int(answers[:, graph.classes.tolist().index("fraud")].argmin())
-    found, notes = explain_run(loaded, about, graph, [str(unlikely)])
-    assert (found[0].predicted, found[0].against) == ("fraud", "ok")
-    assert found[0].score < 0
-    assert "fraud is predicted from a probability of 0.001, log-odds -6.91." in notes
+    (found,) = CaseBook.of_run(tmp_path, loaded, about, encoder).explain([unlikely])
+    assert (found.predicted, found.against) == ("fraud", "ok")
+    assert found.score == pytest.approx(answers.min(axis=0)[graph.classes.tolist().index("fraud")])

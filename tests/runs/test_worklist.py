@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from tests.runs.made import made_fit, one_hot
@@ -88,7 +86,7 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
     for vertex, found in zip(doubted.tolist(), errors.explanations, strict=False):
         answer, given = fit.names[fit.answers[vertex]], fit.names[fit.plan.target.codes[vertex]]
         assert (found.vertex, found.predicted, found.against) == (str(vertex), answer, given)
-        assert found.score > 0
+        assert found.score > 0.5
     assert unsure.explanations[0].vertex == str(least_sure(fit)[0])
 
 
@@ -96,7 +94,7 @@ def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:
     _, table, _ = vertices_section(fit, make_worklists(fit))["tables"]
     assert len(table["whys"]) == MOST_EXPLAINED
     for why in table["whys"]:
-        for bar in (*why["parts"], *why["contributors"], *why["features"]):
+        for bar in why["parts"]:
             assert bar["left"] == (50 - bar["width"] if bar["value"] < 0 else 50)
             assert 0 <= bar["width"] <= 50
         assert max(bar["width"] for bar in why["parts"]) == 50
@@ -136,11 +134,3 @@ def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_valu
     if len(fit.names) > 1 and fit.task is REGRESSION:
         # In deviations, so that the number with the larger unit does not decide alone.
         assert set(columns.tolist()) == {0, 1}
-
-
-def test_huge_graph_is_not_explained_on_its_page(fit: Fit) -> None:
-    wide = np.broadcast_to(np.float32(0), (80, 2_000_000))
-    huge = dataclasses.replace(fit.plan.graph, features=wide)
-    plan = dataclasses.replace(fit.plan, graph=huge)
-    lists = make_worklists(dataclasses.replace(fit, plan=plan))
-    assert [one.explanations for one in lists] == [(), (), ()]

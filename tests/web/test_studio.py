@@ -133,7 +133,7 @@ def test_finished_run_is_downloaded_as_fit_writes_it(client) -> None:
     names = zipfile.ZipFile(io.BytesIO(reply.body)).namelist()
     assert {n.split("/")[1] for n in names if not n.endswith("/")} == {
         "predictions.csv", "metrics.json", "filter.png", "report.html", "model.safetensors",
-        "config.json", "graph.npz", "reference.safetensors",
+        "config.json", "graph.npz", "reference.safetensors", "cases.safetensors",
     }  # fmt: skip
     report = client("GET", f"runs/{key}/report")
     assert b"graphfilter fit --dataset karate --model sgf --layers 3 --operator" in report.body

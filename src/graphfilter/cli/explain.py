@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, ClassVar
 from graphfilter.cli.options import ExcelSafe, option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import RunOptions
-from graphfilter.util.words import signed
+from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.estimators.explanation import Explanation
+    from graphfilter.runs.cases import CaseBook
+
+STARTS_FROM = "an average one with as many neighbours"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(RunOptions):
-    """Explain a prediction by the vertex itself, its neighbours and its position in the graph.
+    """Say why a vertex is answered as it is: by its columns, and by its neighbours one by one.
 
-    The score is the log-odds of the predicted class against another: 0 is undecided, 2.2 is nine
-    to one. Of several labels it is the log-odds of having one; of a number the number itself, or
-    its logarithm where it was learned so. It is divided, exactly for a linear filter, into what
-    the features of the vertex itself, of its neighbours and of vertices farther away contribute,
-    what its position in the graph contributes whatever the features are, and what every vertex
-    starts from. Below it are the vertices and the features that contribute most, for (+) and
-    against (-).
+    What each adds is told in points of probability, or in the unit of the number, and adds up to
+    the answer. It is what changes where the column is average, or an average vertex of which
+    nothing is known is in the neighbour's place, with all members asked again about the
+    neighbourhood.
 
-    Without tables, those of the run are read again.
+    Without tables, a run that keeps its graph is explained from its folder, at once; of another
+    run the tables are read again.
 
     Example:  graphfilter explain run --vertex 17 --vertex 25
 
@@ -36,83 +37,94 @@ class Explain(RunOptions):
     vertex : ID
         Id of the vertex; repeat for others.
     against : CLASS
-        Class to compare with. Default: the second most probable one.
+        Class to compare with. Default: all others together.
     output : NAME
         Label or number to explain, of several. Default: the most probable label, or the first
         number.
     top : N
-        Number of vertices and features to list.
+        Number of columns, and of neighbours, to list one by one.
+    picture : FILE
+        Draw the neighbourhood of a single vertex: .png or .svg.
     json : FILE
         Write everything to this file too.
     overwrite
-        Replace the file.
+        Replace the files.
     """
 
-    first: ClassVar[str] = "vertex against top json"
+    first: ClassVar[str] = "vertex against top picture json"
     vertex: list[str] = option_field(...)
     against: str | None = None
     output: str | None = None
-    top: int = option_field(10, min=1)
+    top: int = option_field(8, min=1)
+    picture: Path | None = None
     json: Path | None = None
     overwrite: bool = False
 
     def __call__(self) -> None:
-        """Load the model, read the graph, explain and print."""
+        """Load the model, find the graph, explain and print."""
         from graphfilter.util.files import check_file
         from graphfilter.util.records import write_json
 
-        if self.json is not None:
-            check_file(self.json, overwrite=self.overwrite)
-        from graphfilter.runs.loading import check_outputs
-        from graphfilter.runs.predict import explain_run
+        for file in (self.json, self.picture):
+            if file is not None:
+                check_file(file, overwrite=self.overwrite)
+        if self.picture is not None:
+            from graphfilter.report.neighbourhood import check_picture
 
-        check_outputs(self.run, self.json)
-        classifier, about, encoder = self.load()
-        graph = self.read_as(about, encoder)
+            check_picture(self.picture)
+            if len(self.vertex) > 1:
+                raise ConfigError("--picture draws one vertex; name one with --vertex.")
+        from graphfilter.runs.loading import check_outputs
+
+        check_outputs(self.run, self.json, self.picture)
+        book = self._book()
+        numbers = [book.number(vertex) for vertex in self.vertex]
         with waiting("explaining", quiet=self.quiet):
-            explanations, notes = explain_run(
-                classifier, about, graph, self.vertex, against=self.against, output=self.output,
-                most=self.top,
-            )  # fmt: skip
-        tell(notes, quiet=self.quiet)
+            explanations = book.explain(
+                numbers, against=self.against, output=self.output, most=self.top
+            )
         for explanation in explanations:
             _show(explanation)
         if self.json is not None:
             write_json(self.json, [explanation.to_dict() for explanation in explanations])
             say(f"Written to {self.json}.")
+        if self.picture is not None:
+            from graphfilter.report.neighbourhood import write_neighbourhood
+
+            write_neighbourhood(self.picture, book.neighbourhood(numbers[0]))
+            say(f"The neighbourhood is drawn in {self.picture}.")
+
+    def _book(self) -> "CaseBook":
+        """Return the cases of the run: from its folder, or from tables."""
+        from graphfilter.runs.cases import CaseBook
+        from graphfilter.runs.plan import with_features
+
+        classifier, about, encoder = self.load()
+        named = any((self.edges, self.vertices, self.dataset, self.graph))
+        graph = None
+        if named or not (about.cases_sha256 and about.graph_sha256):
+            graph = self.read_as(about, encoder)
+            if with_features(graph)[0].checksum() != about.data_checksum:
+                text = "this is not the graph of the fit: the model is explained on the given graph"
+                tell([f"{text}."], quiet=self.quiet)
+        if about.decision is not None:
+            name, least = about.decision.positive, about.decision.threshold
+            tell([f"{name} is predicted from a probability of {least:.3g}."], quiet=self.quiet)
+        with waiting("reading the run", quiet=self.quiet):
+            return CaseBook.of_run(self.run, classifier, about, encoder, graph)
 
 
 def _show(explanation: "Explanation") -> None:
     say(f"Vertex {explanation.vertex}: {explanation.sentence}")
-    largest = max((abs(value) for _, value in explanation.parts), default=0.0)
-    rows = [[name, signed(value, largest)] for name, value in explanation.parts]
-    title = explanation.predicted
-    beside = f" against {explanation.against}" if explanation.against else ""
-    rows.append([f"together: {title}{beside}", signed(explanation.score, largest)])
-    if explanation.probability is not None:
-        title += f" with probability {explanation.probability:.1%}"
-    show_table(["what adds to the score", explanation.unit], rows, title=title)
-    if explanation.contributors:
-        labels = ["label"] if any(s.label for s in explanation.contributors) else []
-        contributors = [
-            [s.vertex, s.steps, *(s.label or "–" for _ in labels), signed(s.contribution, largest)]
-            for s in explanation.contributors
-        ]
-        heads = ["vertices that add most", "steps away", *labels, explanation.unit]
-        show_table(heads, contributors, text_columns=2 + len(labels))
-    if explanation.features:
-        features = [
-            [f.name, f"{f.value:g}", signed(f.own, largest), signed(f.others, largest)]
-            for f in explanation.features
-        ]
-        heads = ["features that add most", "value", "its own", "of others"]
-        show_table(heads, features)
-    if explanation.exact_share < 1:
-        say(
-            f"Single vertices and features are those of the members that are linear filters, "
-            f"{explanation.exact_share:.0%} of the whole by weight; the others are divided by "
-            "distance only."
-        )
+    write, of_share = explanation.write, explanation.probability is not None
+    rows = [[STARTS_FROM, write(explanation.base)]]
+    rows += [
+        [name, write(value, part=True)] for name, value in explanation.parts if name != STARTS_FROM
+    ]
+    beside = f" rather than {explanation.against}" if explanation.against else ""
+    rows.append([f"together: {explanation.predicted}{beside}", write(explanation.score)])
+    unit = "points of probability" if of_share else explanation.unit
+    show_table(["what adds to the answer", unit], rows, title=explanation.predicted)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators import explanation
-from graphfilter.estimators.contributions import embed_members, members_of
+from graphfilter.estimators.contributions import embed_members
 from graphfilter.estimators.inputs import align_target, in_frame
 from graphfilter.estimators.targets import Target, class_target, number_target
 from graphfilter.estimators.vertex import Ids, VertexEstimator, parameters
@@ -179,7 +179,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         array (n, n_members * hidden_size)
         """
         target, rows = self.target(X, graph, vertices)
-        values = embed_members(members_of(self, self.prepare(target)))[rows]
+        values = embed_members(self, self.prepare(target))[rows]
         names = [f"embedding{i}" for i in range(values.shape[1])]
         return in_frame(self, "transform", values, X, graph, names)
 

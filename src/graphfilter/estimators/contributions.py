@@ -1,439 +1,325 @@
-r"""Contributions: the score of a vertex taken apart, by vertices, features and distance.
+r"""Contributions: what an answer would be if less were known, and how that is shared out.
 
-The logits of a :class:`~graphfilter.models.FilterNetwork` are linear in the hidden rows, so the
-score of vertex v, a weighted sum d of its logits, is
+A vertex is taken with what is near it: its neighbours, theirs, and those that share a value with
+it. All members that answer for it are asked again about copies of this surrounding in which some of
+the vertex's own columns are average, and some of its neighbours are average vertices of which
+nothing is known: neither columns, nor label, nor who they are, nor who is behind them. Degrees stay
+as they are: links that lead out of the surrounding lead to one average vertex, and those that lead
+behind a hidden neighbour to another one.
 
-.. math:: s_v = b + \sum_u f(P)_{vu}\, h(x_u)\, W_\mathrm{out} d .
-
-P is symmetric, so row v of f(P) is the filter applied to the indicator of v. Against average
-features :math:`\bar x`, vertex u contributes
-:math:`f(P)_{vu} (h(x_u) - h(\bar x)) W_\mathrm{out} d`: what the score would lose were its features
-average ones. What is left depends on the graph alone.
-
-Any other network is taken apart by distance: all features are set to their average, and then given
-back, those of the vertex, of its neighbours, and so on. What each step changes of the score is its
-contribution; the changes add up to the score. For a filter network these are the exact ones, to
-rounding. In a network that is not linear in its hidden rows the order matters, and single vertices
-and features have no share of their own. Several networks are combined by weight.
+What a column or a neighbour contributes is its Shapley value, the mean of what it changes where it
+is shown after others, over a few orders and their reverses. The contributions add up exactly to
+the difference between all shown and none; where answers are linear in what is hidden, each is
+exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import torch
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from torch import Tensor
 
+from graphfilter.data.edges import EdgeKinds, index_type
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import FittedEstimator
-from graphfilter.models import ChannelNetwork, FilterNetwork, Fitted, Network
-from graphfilter.models.layers import Input
-from graphfilter.models.views import VIEWS, fix_view
-from graphfilter.operators import Operator, to_tensor
-from graphfilter.systems import Prepared, System
+from graphfilter.estimators.members import FittedMember, MemberAnswers
+from graphfilter.models import ChannelNetwork, FilterNetwork
+from graphfilter.models.places import Known
+from graphfilter.models.relations import shared_values
+from graphfilter.models.views import AROUND
+from graphfilter.systems import Prepared
+from graphfilter.tables.columns import MISSING_MARK
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import blocks, own_torch_state
+from graphfilter.util.machine import own_torch_state
 
-# The vertex itself, its neighbours, theirs, one step more, and all that is farther away.
-STEPS = ("own", "1", "2", "3", "farther")
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Shown = NDArray[np.bool_]
 
-
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """Numbers that add up to the score of one vertex.
-
-    Attributes
-    ----------
-    base : float
-        The score of an average position in the graph with average features everywhere.
-    structure : float
-        What the vertex's own position adds to it, with average features everywhere.
-    steps : array (len(STEPS),)
-        What the features add: its own, and those of the vertices at each distance.
-    vertices : array (n,) or None
-        What the features of every vertex add; None where that is not known one by one.
-    own_features, other_features : array (d,) or None
-        The same by feature: those of the vertex itself, and of all others.
-    """
-
-    base: float
-    structure: float
-    steps: NDArray[np.float64]
-    vertices: NDArray[np.float64] | None = None
-    own_features: NDArray[np.float64] | None = None
-    other_features: NDArray[np.float64] | None = None
-
-    @property
-    def score(self) -> float:
-        return self.base + self.structure + float(self.steps.sum())
-
-
-def steps_from(graph: Graph, vertex: int) -> NDArray[np.int64]:
-    """Return the distance of every vertex in steps, those beyond the last but one cut to the last.
-
-    >>> steps_from(Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]), 0).tolist()
-    [0, 1, 2, 3, 4, 4]
-    """
-    last = len(STEPS) - 1
-    distance = np.full(graph.n_vertices, last, dtype=np.int64)
-    distance[vertex] = 0
-    reached: NDArray[Any] = np.array([vertex])
-    for step in range(1, last):
-        ends = [graph.indices[graph.indptr[u] : graph.indptr[u + 1]] for u in reached.tolist()]
-        near = np.unique(np.concatenate(ends)) if ends else reached
-        reached = near[distance[near] == last]
-        distance[reached] = step
-    return distance
-
-
-# Rows of f(P) held at a time.
-MOST_ROWS = 32
-
-
-def explain_linear(
-    network: FilterNetwork,
-    operator: Operator,
-    x: Input,
-    graph: Graph,
-    vertices: Sequence[int],
-    directions: NDArray[np.float64],
-) -> list[Contributions]:
-    """Take the scores of some vertices apart, exactly.
-
-    Parameters
-    ----------
-    network, operator, x
-        As they predict; x is (n, d), dense or sparse.
-    graph : Graph
-        Gives the distances.
-    vertices : sequence of int (m,)
-    directions : array (m, n_classes)
-        The score of vertex i is ``directions[i] @ logits[vertices[i]]``.
-    """
-    n, explained = x.shape[0], list[Contributions]()
-    with torch.no_grad():
-        parts = _Parts(network, x)
-        for some in blocks(len(vertices), MOST_ROWS):
-            chosen, wanted = list(vertices[some]), torch.as_tensor(directions[some]).to(parts.mean)
-            heads = network.head.weight @ wanted.T
-            columns = heads.new_zeros(n, len(chosen) + 1)
-            columns[chosen, range(len(chosen))] = 1
-            columns[:, -1] = 1
-            filtered = network.filter(operator, columns)
-            rows, reach = filtered[:, :-1], filtered[:, -1]
-            added = _numpy(rows * parts.values(heads))
-            # With average features everywhere, only the row sums of f(P) tell the vertices apart.
-            average = (parts.reference @ heads)[0]
-            bias = wanted @ network.head.bias
-            if network.filters_bias:
-                average, bias = average + bias, torch.zeros_like(bias)
-            base = _numpy(bias + reach.mean() * average)
-            structure = _numpy((reach[chosen] - reach.mean()) * average)
-            for i, vertex in enumerate(chosen):
-                distance = steps_from(graph, vertex)
-                steps = np.bincount(distance, added[:, i], len(STEPS)).astype(np.float64)
-                by_feature = parts.by_feature(vertex, rows[:, i], heads[:, i])
-                explained.append(
-                    Contributions(
-                        float(base[i]), float(structure[i]), steps, added[:, i], *by_feature
-                    )
-                )
-    return explained
-
-
-def mean_row(x: Input) -> Tensor:
-    """Return the average features (1, d)."""
-    if isinstance(x, Tensor):
-        return x.mean(dim=0, keepdim=True)
-    ones = x.values.new_ones(x.shape[0], 1)
-    return x.product(ones, None, transposed=True).T / x.shape[0]
-
-
-class _Parts:
-    """The encoder's work, shared by all vertices that are explained."""
-
-    def __init__(self, network: FilterNetwork, x: Input) -> None:
-        self.network, self.x, self.mean = network, x, mean_row(x)
-        self.reference, self.moved = self.mean, None
-        self.slopes: list[Tensor] = []
-        hidden = x
-        for layer in network.encoders():
-            inputs, at_mean = layer(hidden), layer(self.reference)
-            hidden, self.reference = network.activate(inputs), network.activate(at_mean)
-            # Few arrays of this size at a time: a report must not take more than training did.
-            away = inputs - at_mean
-            del inputs
-            still = away.abs() <= 1e-12
-            self.moved = hidden - self.reference
-            # The mean slope of each unit between the average features and these: of one layer,
-            # integrated gradients in closed form; of several, DeepLIFT's rescale rule. A unit that
-            # does not move adds nothing.
-            slopes = torch.div(self.moved, away.masked_fill_(still, 1), out=away)
-            self.slopes.append(slopes.masked_fill_(still, 0))
-
-    def values(self, heads: Tensor) -> Tensor:
-        """Return ``(hidden - reference) @ heads`` (n, m): the value of each vertex."""
-        if self.moved is not None:
-            return self.moved @ heads
-        x = self.x
-        return (x @ heads if isinstance(x, Tensor) else x.project(heads)) - self.mean @ heads
-
-    def by_feature(
-        self, vertex: int, row: Tensor, head: Tensor
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Divide ``row @ values(head)`` among the features: of the vertex, and of all others."""
-        alone = torch.zeros_like(row)
-        alone[vertex] = row[vertex]
-        own, others = (self._divide(weight, head) for weight in (alone, row - alone))
-        return own, others
-
-    def _divide(self, weight: Tensor, head: Tensor) -> NDArray[np.float64]:
-        layers = self.network.encoders()
-        if not layers:
-            sums = _transposed_product(self.x, weight[:, None])[:, 0]
-            return _numpy((sums - self.mean[0] * weight.sum()) * head)
-        back = weight[:, None] * self.slopes[-1] * head
-        for layer, slope in zip(reversed(layers[1:]), reversed(self.slopes[:-1]), strict=True):
-            back = (back @ layer.weight.T) * slope
-        sums = _transposed_product(self.x, back) - self.mean.T * back.sum(dim=0)
-        return _numpy((sums * layers[0].weight).sum(dim=1))
-
-
-def _transposed_product(x: Input, columns: Tensor) -> Tensor:
-    if isinstance(x, Tensor):
-        return x.T @ columns
-    return x.product(columns.contiguous(), None, transposed=True)
-
-
-def _numpy(values: Tensor) -> NDArray[np.float64]:
-    return values.double().cpu().numpy()
-
-
-# Average features have no zeros, so sparse ones become dense: up to this many numbers.
-MOST_NUMBERS = 100_000_000
-
-
-# All vertices.
-ALL = slice(None)
-
-
-def explain_by_leaving_out(
-    logits: Callable[[Tensor, int | slice], Tensor],
-    x: Input,
-    graph: Graph,
-    vertices: Sequence[int],
-    directions: NDArray[np.float64],
-) -> list[Contributions]:
-    """Take the scores of some vertices apart by distance.
-
-    Parameters
-    ----------
-    logits : callable
-        From features (n, d) to logits (n, n_classes), or to those of one vertex.
-    x, graph, vertices, directions : as for :func:`~graphfilter.estimators.explain_linear`
-    """
-    with torch.no_grad():
-        dense = x if isinstance(x, Tensor) else x.to_dense()
-        hidden = mean_row(x).expand_as(dense)
-        average = _numpy(logits(hidden, ALL))
-        full = _numpy(logits(dense, ALL))
-        made = []
-        for vertex, direction in zip(vertices, directions, strict=True):
-            distance = torch.as_tensor(steps_from(graph, vertex), device=dense.device)
-            scores = [average[vertex] @ direction]
-            for step in range(len(STEPS) - 1):
-                shown = torch.where((distance <= step)[:, None], dense, hidden)
-                scores.append(_numpy(logits(shown, vertex)) @ direction)
-            scores.append(full[vertex] @ direction)
-            base = float((average @ direction).mean())
-            made.append(Contributions(base, float(scores[0]) - base, np.diff(scores)))
-    return made
+# Vertices two steps away, and vertices that share a value, which are seen; neighbours always are.
+MOST_SECOND, MOST_SHARING = 150, 60
+# Vertices of all copies that are asked about together.
+AT_ONCE = 40_000
+# Orders in which parts are shown, each with its reverse.
+N_ORDERS = 2
+# Above this share of stored values the average of a sparse column is told; below it, zero.
+LEAST_FILLED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
-    """One network of those that answer together, as it predicts.
+class Surrounding:
+    """A vertex, what is near it, and the links among them.
 
     Attributes
     ----------
-    logits : callable
-        From features (n, d) to logits (n, n_classes), or to those of one vertex, which cost less
-        where the network reads the rows of a table one by one.
-    x : Tensor or SparseFeatures (n, d)
-    weight, temperature : float
-        What is explained is the sum of weight · logits / temperature: the log-odds of members
-        that are pooled by their logits; of members whose probabilities are averaged, the mean of
-        their log-odds.
-    terms : tuple of (FilterNetwork, Operator)
-        Linear filters whose logits add up to the member's, which are explained exactly.
-    embed : callable, optional
-        Gives the filtered hidden layer (n, h), where the network has one.
+    vertices : int array (b,)
+        Numbers in the graph: the vertex, its ``n_near`` neighbours, then others. Average vertices
+        follow: number b stands for all that is left out, b + 1 for what is behind hidden ones.
+    n_near : int
+    rows, columns : int arrays (m,)
+        The ends of each link, in both directions.
+    values : float32 array (k, m)
+        What each weighs, and its arc and kinds where the graph has some.
     """
 
-    logits: Callable[[Tensor, int | slice], Tensor]
-    x: Input
-    weight: float = 1.0
-    temperature: float = 1.0
-    terms: tuple[tuple[FilterNetwork, Operator], ...] = ()
-    embed: Callable[[], Tensor] | None = None
+    vertices: Index
+    n_near: int
+    rows: Index
+    columns: Index
+    values: NDArray[np.float32]
 
     @property
-    def scale(self) -> float:
-        """What multiplies its logits."""
-        return self.weight / self.temperature
-
-    @classmethod
-    def of(
-        cls,
-        network: Network[Any],
-        operator: Operator,
-        x: Input,
-        *,
-        weight: float = 1.0,
-        temperature: float = 1.0,
-    ) -> Self:
-        """Take a network in the state in which it predicts."""
-        network = network.eval()
-        terms, embed = (), None
-        if isinstance(network, FilterNetwork | ChannelNetwork):
-            terms = tuple(network.terms(operator))
-            embed = partial(network.embed, operator, x)
-
-        def logits(features: Tensor, at: int | slice) -> Tensor:
-            return network(operator, features)[at]
-
-        return cls(logits, x, weight, temperature, terms, embed)
+    def size(self) -> int:
+        return len(self.vertices) + 2
 
 
-# Columns made of the vertex's own features alone.
-_OF_THE_VERTEX = ("features", "unit")
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """Copies of a surrounding: which columns of the vertex, and which neighbours, each hides.
+
+    ``columns`` is bool (s, d), ``near`` bool (s, n_near).
+    """
+
+    around: Surrounding
+    columns: Shown
+    near: Shown
 
 
-def members_of(estimator: FittedEstimator, prepared: Prepared) -> list[Member]:
-    """Return the networks of an estimator as they predict, with what each sees and counts."""
-    views: dict[str, Any] = {}
-    return [
-        member_of(
-            prepared, m.system, m.network_on(prepared.device), weight=m.weight,
-            temperature=m.temperature, views=views,
+class Questioner:
+    """Asks the members that answer for a graph about copies of parts of it.
+
+    Parameters
+    ----------
+    estimator : VertexEstimator
+    prepared : Prepared
+        The whole graph, ready for prediction.
+    """
+
+    def __init__(self, estimator: FittedEstimator, prepared: Prepared) -> None:
+        if estimator.system_.keeps_graph:
+            raise ConfigError(
+                f"{estimator.system_.title} is bound to its graph and cannot be asked about a part "
+                "of it: fit another model for explanations."
+            )
+        graph: Any = prepared.graph
+        self.estimator, self.prepared, self.graph = estimator, prepared, graph
+        self.members: list[FittedMember] = estimator.members_of(prepared)
+        self.held, self.shares = estimator.held_in(prepared), prepared.shares
+        known, here = prepared.known, estimator.is_fitted_graph(graph)
+        whole = Known(np.arange(graph.n_vertices), graph.n_vertices) if here else None
+        self.known = known or whole
+        n = graph.n_vertices
+        values = [
+            np.ones(len(graph.indices), np.float32) if graph.weights is None else graph.weights
+        ]
+        values += [] if graph.arcs is None else [graph.arcs]
+        values += [] if graph.kinds is None else list(graph.kinds.values)
+        self.values = np.stack(values)
+        self.back = self.values
+        if graph.arcs is not None:  # The links the other way weigh the same, but for their arcs.
+            arcs = sp.csr_array((graph.arcs, graph.indices, graph.indptr), shape=(n, n))
+            self.back = self.values.copy()
+            self.back[1] = arcs.T.tocsr().data
+        self.average = average_row(graph)
+        told = any(member.system.view == AROUND for member in self.members)
+        sharing = list(shared_values(graph, graph.features)) if told else []
+        self.sharing = sp.csr_array(sp.hstack(sharing)) if sharing else None
+        self.sharers_of = None if self.sharing is None else sp.csc_array(self.sharing)
+
+    def around(self, vertex: int, most_second: int = MOST_SECOND) -> Surrounding:
+        """Return what is near a vertex."""
+        graph = self.graph
+        near = np.asarray(graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]], np.int64)
+        seen = np.append(near, vertex)
+        second = np.zeros(0, dtype=np.int64)
+        for u in near.tolist():
+            reached = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
+            second = np.union1d(second, np.setdiff1d(reached, seen))
+            if len(second) > most_second:  # As many behind each, the first ones.
+                second = second[:: -(-len(second) // most_second)]
+        others = np.setdiff1d(self.sharers(vertex), np.append(seen, second))
+        vertices = np.concatenate([[vertex], near, second, others]).astype(np.int64)
+        order = np.argsort(vertices)
+        sizes = np.diff(graph.indptr)[vertices]
+        rows = np.repeat(np.arange(len(vertices)), sizes)
+        at = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at += np.repeat(graph.indptr[vertices], sizes)
+        ends = graph.indices[at]
+        place = np.searchsorted(vertices, ends, sorter=order).clip(max=len(vertices) - 1)
+        columns = np.where(vertices[order[place]] == ends, order[place], len(vertices))
+        away = columns == len(vertices)
+        return Surrounding(
+            vertices, len(near), np.concatenate([rows, columns[away]]),
+            np.concatenate([columns, rows[away]]),
+            np.concatenate([self.values[:, at], self.back[:, at[away]]], axis=1),
+        )  # fmt: skip
+
+    def sharers(self, vertex: int) -> Index:
+        """Return the vertices that share a value of a category with one; few of many."""
+        if self.sharing is None or self.sharers_of is None:
+            return np.zeros(0, dtype=np.int64)
+        found = np.unique(self.sharers_of[:, self.sharing[[vertex]].indices].indices)
+        return found[found != vertex][:MOST_SHARING].astype(np.int64)
+
+    def ask(self, asked: Sequence[Hidden]) -> list[Array]:
+        """Return the answers (s, C) for the vertex of each surrounding in its copies."""
+        sizes = np.array([h.around.size for h in asked for _ in range(len(h.near))])
+        starts = np.cumsum(sizes) - sizes
+        graph, numbers, parts = self._copies(asked, starts)
+        known = None
+        if self.known is not None:
+            known = Known(
+                numbers, self.known.n_fitted, in_larger=self.known.share_present, parts=parts
+            )
+        ready = Prepared.of(
+            graph, scaling=self.prepared.scaler, device=self.prepared.device,
+            task=self.prepared.task, known=known,
+        )  # fmt: skip
+        which = np.concatenate([np.full(len(h.near), h.around.vertices[0]) for h in asked])
+        answers = MemberAnswers(
+            graph, self.estimator.task_, self.estimator.target_scales_, None, self.members,
+            [member.answer(ready, starts) for member in self.members],
+            None if self.shares is None else self.shares[which],
+            None if self.held is None else self.held[which],
+        )  # fmt: skip
+        return np.split(answers.outputs(), np.cumsum([len(h.near) for h in asked])[:-1])
+
+    def _copies(self, asked: Sequence[Hidden], starts: Index) -> tuple[Graph, Index, Index]:
+        """Return all copies as one graph, the fitted numbers of its vertices, and their copies."""
+        rows, columns, values = list[Index](), list[Index](), list[NDArray[np.float32]]()
+        features, numbers, first = list[Any](), list[Index](), 0
+        for hidden in asked:
+            around, n_copies = hidden.around, len(hidden.near)
+            size, start = around.size, starts[first : first + n_copies, None]
+            first += n_copies
+            gone = np.zeros((n_copies, size), dtype=bool)
+            gone[:, 1 : 1 + around.n_near] = hidden.near
+            u, v, outside = around.rows, around.columns, size - 2
+            cut = (gone[:, u] | gone[:, v]) & (u != 0) & (v != 0)
+            each = np.broadcast_to(around.values[:, None], (len(around.values), *cut.shape))
+            # A link that is cut becomes two: from either end to an average vertex.
+            from_u, to_v = cut & (u != outside), cut & (v != outside)
+            rows += [(start + u)[~cut], (start + u)[from_u], (start + outside + gone[:, v])[to_v]]
+            columns += [
+                (start + v)[~cut],
+                (start + outside + gone[:, u])[from_u],
+                (start + v)[to_v],
+            ]
+            values += [each[:, ~cut], each[:, from_u], each[:, to_v]]
+            features.append(self._features(hidden, gone))
+            if self.known is not None:
+                own = np.append(self.known.numbers[around.vertices], (-1, -1))
+                numbers.append(np.where(gone, -1, own).ravel())
+        n = int(starts[-1] + asked[-1].around.size)
+        made = _graph_of(
+            n,
+            np.concatenate(rows),
+            np.concatenate(columns),
+            np.concatenate(values, axis=1),
+            self.graph,
         )
-        for m in estimator.members_of(prepared)
-    ]  # fmt: skip
+        stack = (
+            sp.vstack(features, format="csr") if sp.issparse(features[0]) else np.vstack(features)
+        )
+        sizes = np.diff(np.append(starts, n))
+        return (
+            replace(made, features=stack),
+            np.concatenate(numbers) if numbers else np.zeros(0, np.int64),
+            np.repeat(np.arange(len(starts)), sizes),
+        )
+
+    def _features(self, hidden: Hidden, gone: Shown) -> Any:
+        """Return the features of all copies of a surrounding."""
+        own = self.graph.features[hidden.around.vertices]
+        is_sparse = sp.issparse(own)
+        first = own[[0]].toarray() if is_sparse else own[:1]
+        first = np.where(hidden.columns, self.average, first).astype(np.float32)
+        average = np.stack([self.average, self.average]).astype(np.float32)
+        stacked = [own, average, first]
+        pool: Any = sp.vstack(stacked, format="csr") if is_sparse else np.vstack(stacked)
+        n_copies, size = gone.shape
+        index = np.where(gone, size - 1, np.arange(size))
+        index[:, 0] = size + np.arange(n_copies)
+        return pool[index.ravel()]
 
 
-def member_of(
-    prepared: Prepared,
-    system: System,
-    network: Network[Any],
-    *,
-    weight: float = 1.0,
-    temperature: float = 1.0,
-    views: dict[str, Callable[[Tensor], Input]] | None = None,
-) -> Member:
-    """Return a trained network of a system as it predicts a graph.
+def average_row(graph: Graph) -> NDArray[np.float32]:
+    """Return the features of an average vertex, of which no value is missing.
 
-    Where its view mixes the features of neighbours or the links of the graph into a vertex's
-    columns, a column is not the vertex's own: the features themselves are hidden and shown, step
-    by step, and the view made of them each time. What links alone say is then part of its position.
-
-    ``views`` holds what the networks of one committee share; this one is added to it.
+    Of sparse columns that most vertices lack, such as words and values of categories, it has none.
     """
-    operator = prepared.operator(system.operator)
-    kept = network.kept_view() if isinstance(network, Fitted) else None
-    seen = prepared.seen_as(system.view, kept)
-    member = Member.of(network, operator, seen.x, weight=weight, temperature=temperature)
-    if system.view in _OF_THE_VERTEX:
-        return member
-    hidden = {"x": prepared.x, "terms": ()}
-    if not VIEWS[system.view].reads_features:
-        outputs = network.eval()(operator, seen.x)
-        return replace(member, logits=lambda _, at: outputs[at], **hidden)
-    make = fix_view(prepared.graph, system.view, seen.found, prepared.known)
-
-    def columns(features: Tensor, at: slice | list[int] = ALL) -> Input:
-        return to_tensor(make(features.cpu().numpy())[at], device=prepared.device)
-
-    if isinstance(network, Fitted):  # It reads rows one by one, so that one row is enough.
-
-        def logits(features: Tensor, at: int | slice) -> Tensor:
-            if isinstance(at, slice):
-                return network(operator, columns(features))[at]
-            return network(operator, columns(features, [at]))[0]
-    else:
-        # The same for all networks that see the same features one after another.
-        views = {} if views is None else views
-        last = views.setdefault(system.view, lru_cache(1)(columns))
-
-        def logits(features: Tensor, at: int | slice) -> Tensor:
-            return network(operator, last(features))[at]
-
-    return replace(member, logits=logits, **hidden)
+    x: Any = graph.features
+    mean = np.asarray(x.mean(axis=0), dtype=np.float32).ravel()
+    if sp.issparse(x):
+        filled = np.bincount(x.indices, minlength=x.shape[1]) / max(x.shape[0], 1)
+        mean[filled < LEAST_FILLED] = 0
+    for i, name in enumerate(graph.feature_names or ()):
+        if name.endswith(MISSING_MARK):
+            mean[i] = 0
+    return mean
 
 
-def explain_members(
-    members: Sequence[Member],
-    graph: Graph,
-    vertices: Sequence[int],
-    directions: NDArray[np.float64],
-) -> list[Contributions]:
-    """Take the scores of some vertices apart: what the members add, together.
-
-    Linear filters are explained one by one, the rest in groups with the same features. Members
-    whose features would be too many are left out.
-    """
-    parts = [
-        explain_linear(*term, m.x, graph, vertices, directions * m.scale)
-        for m in members
-        for term in m.terms
-    ]
-    groups: dict[int, list[Member]] = {}
-    for member in members:
-        if not member.terms and member.x.shape[0] * member.x.shape[1] <= MOST_NUMBERS:
-            groups.setdefault(id(member.x), []).append(member)
-    for group in groups.values():
-
-        def logits(features: Tensor, at: int | slice, group: Any = group) -> Tensor:
-            return torch.stack([m.scale * m.logits(features, at) for m in group]).sum(dim=0)
-
-        parts.append(explain_by_leaving_out(logits, group[0].x, graph, vertices, directions))
-    if not parts:
-        raise ConfigError("no member can be explained: this graph has too many features for it.")
-    return [_add(of_members) for of_members in zip(*parts, strict=True)]
-
-
-def _add(parts: Sequence[Contributions]) -> Contributions:
-    """Add up the shares of the members; what only some of them know is their share alone."""
-
-    def total(name: str) -> Any:
-        shares = [getattr(part, name) for part in parts if getattr(part, name) is not None]
-        if not shares or any(np.shape(value) != np.shape(shares[0]) for value in shares):
-            return None
-        return sum(shares)
-
-    return Contributions(
-        float(total("base")), float(total("structure")), total("steps"), total("vertices"),
-        total("own_features"), total("other_features"),
+def _graph_of(
+    n: int, rows: Index, columns: Index, values: NDArray[np.float32], like: Graph
+) -> Graph:
+    """Return a graph of n vertices from its links in both directions; repeats are added up."""
+    order = np.argsort(rows * n + columns, kind="stable")
+    keys = (rows * n + columns)[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    summed = np.add.reduceat(values[:, order], first, axis=1) if len(first) else values
+    small = index_type(n)
+    indptr = np.searchsorted(keys[first], np.arange(n + 1) * n).astype(index_type(len(first)))
+    weights, *more = summed
+    plain = like.weights is None and bool((weights == 1).all())
+    arcs = None if like.arcs is None else more.pop(0)
+    kinds = None if like.kinds is None else EdgeKinds(like.kinds.names, np.stack(more))
+    return Graph(
+        indptr, (keys[first] % n).astype(small), None if plain else weights, classes=like.classes,
+        feature_names=like.feature_names, arcs=arcs, kinds=kinds,
     )  # fmt: skip
 
 
-def embed_members(members: Sequence[Member]) -> NDArray[np.float32]:
+def share_out(
+    ask: Callable[[Shown], Array], n_parts: int, rng: np.random.Generator
+) -> tuple[float, float, Array]:
+    """Return what is answered with nothing and with everything shown, and what each part adds.
+
+    ``ask`` is from rows of which parts are shown (s, n_parts) to answers (s,). The parts' shares
+    add up to the difference: means over orders in which they are shown, each with its reverse.
+    """
+    orders = [np.arange(n_parts), *(rng.permutation(n_parts) for _ in range(N_ORDERS - 1))]
+    orders = [way for order in orders for way in (order, order[::-1])]
+    shown = np.zeros((len(orders), n_parts + 1, n_parts), dtype=bool)
+    for at, order in enumerate(orders):
+        for step, part in enumerate(order.tolist(), start=1):
+            shown[at, step:, part] = True
+    different, back = np.unique(shown.reshape(-1, n_parts), axis=0, return_inverse=True)
+    answers = ask(different)[back.reshape(-1)].reshape(len(orders), -1)
+    added = np.zeros(n_parts)
+    for row, order in zip(np.diff(answers, axis=1), orders, strict=True):
+        added[order] += row / len(orders)
+    return float(answers[0, 0]), float(answers[0, -1]), added
+
+
+def embed_members(estimator: FittedEstimator, prepared: Prepared) -> NDArray[np.float32]:
     """Return the filtered hidden layers of the members that have one, side by side.
 
     Columns are scaled by the root of each member's weight, so that inner products of rows are the
     members' own, averaged by weight.
     """
-    total = sum(member.weight for member in members)
+    members: list[FittedMember] = estimator.members_of(prepared)
+    total, parts = sum(member.weight for member in members), list[NDArray[np.float32]]()
     with own_torch_state(gradients=False):
-        parts = [
-            m.embed().cpu().numpy() * np.float32((m.weight / total) ** 0.5)
-            for m in members
-            if m.embed is not None and m.weight
-        ]
+        for member in members:
+            network = member.network_on(prepared.device).eval()
+            if member.weight and isinstance(network, FilterNetwork | ChannelNetwork):
+                seen = prepared.seen_as(member.system.view)
+                hidden = network.embed(prepared.operator(member.system.operator), seen.x)
+                parts.append(hidden.cpu().numpy() * np.float32((member.weight / total) ** 0.5))
     if not parts:
         raise ConfigError("an embedding is the hidden layer of a filter; this model has none.")
     return np.concatenate(parts, axis=1)

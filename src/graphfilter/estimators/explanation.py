@@ -1,158 +1,175 @@
-"""Why a vertex is answered as it is: its explanation, the numbers with names, and in words."""
+"""Why a vertex is answered as it is: its case, the reasons with names and numbers, and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.special import expit, logit
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators import contributions
+from graphfilter.estimators.contributions import AT_ONCE, Hidden, Questioner, Surrounding, share_out
 from graphfilter.estimators.earlier import FittedEstimator, ids_of
-from graphfilter.estimators.members import FittedMember, size_of_kind
+from graphfilter.models.relations import FEW_VALUES
 from graphfilter.systems import Prepared
-from graphfilter.systems.prepared import NO_FOLD
-from graphfilter.training import REGRESSION, TargetScale
+from graphfilter.tables.columns import MISSING_MARK
+from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.util.machine import own_torch_state
 from graphfilter.util.words import count, listed, number, signed
 
-LOG_ODDS = "log-odds"
-STARTS_FROM = "what every vertex starts from"
-_AWAY = {"2": "two steps away", "3": "three steps away", "farther": "farther away"}
+Array = NDArray[np.float64]
+
+PROBABILITY = "probability"
+STARTS_FROM = "an average one with as many neighbours"
+FARTHER = "what is farther away"
+# Columns, and neighbours, that are shared out one by one; the others of each are taken together.
+MOST_PARTS = 8
+# Columns, and neighbours, of which these are chosen.
+MOST_CANDIDATES = 40
+# Probabilities are at least so far from 0 and 1.
+SUREST = 1e-9
+# From a vertex and a neighbour to what a table says of the edge between them.
+EdgeWords = Callable[[int, int], str]
 
 
 @dataclass(frozen=True)
-class StepShare:
-    """What the features of all vertices at one distance add to the score."""
+class Reason:
+    """One part of an answer.
 
-    name: str
-    n_vertices: int
-    contribution: float
-
-
-@dataclass(frozen=True)
-class VertexShare:
-    """One vertex whose features contribute to the prediction.
-
-    ``label`` is its class where that is known, and empty where not; ``steps`` is its distance.
+    Attributes
+    ----------
+    kind : str
+        'column', 'neighbour', or 'others': several of either together.
+    name : str
+        The column, or the id of the neighbour.
+    detail : str
+        The value of the column; what is known of the neighbour, and of the edge. May be empty.
+    contribution : float
+        What it adds: to a probability (0.1 is ten points), or to a number in its unit.
     """
 
-    vertex: str
-    steps: str
-    label: str
+    kind: str
+    name: str
+    detail: str
     contribution: float
 
-
-@dataclass(frozen=True)
-class FeatureShare:
-    """What one feature adds: as the vertex itself has it (its ``value``), and as others do."""
-
-    name: str
-    value: float
-    own: float
-    others: float
+    @property
+    def text(self) -> str:
+        """The reason in words, without its size."""
+        if self.kind == "neighbour":
+            return f"{self.name} ({self.detail})" if self.detail else self.name
+        return f"{self.name} {self.detail}".rstrip()
 
 
 @dataclass(frozen=True)
 class Explanation:
-    r"""Why a vertex is given its class and not another, a label or not, or its number.
+    """Why a vertex is given its class and not another, a label or not, or its number.
 
-    The score is the log-odds of the two classes, :math:`\log p_\mathrm{predicted} /
-    p_\mathrm{against}`, of one network; of several, their sum by weight. Of a label it is the
-    log-odds of having it, or not. Of a number it is the number itself, whatever scale it was
-    learned on. It is the sum of ``base``, ``structure`` and the contributions of ``steps``.
+    The answer is that of all members together. It is the sum of ``base``, of all ``reasons`` and of
+    ``farther``.
 
     Attributes
     ----------
     vertex, predicted, against : str
-        ``against`` is empty of a number.
-    probability : float or None
-        Of the predicted class or label; None of a number.
+        ``against`` is the class that the predicted one is compared with, where one was named; the
+        other answer of a label and of two classes; otherwise empty.
     score : float
-        Positive where the network prefers the predicted class.
+        The probability of what is predicted, among the two where a class was named to compare
+        with; or the number.
     base : float
-        The score of an average position with average features: what every vertex starts from.
-    structure : float
-        What this vertex's position in the graph adds, whatever the features are.
-    steps : tuple of StepShare
-        What the features of the vertex itself and of those at each distance add.
-    contributors : tuple of VertexShare
-        The other vertices that add most, for and against, by size.
-    features : tuple of FeatureShare
-        The features that add most, by size.
-    exact_share : float
-        The weight of the members that are linear filters. Only they can name single vertices and
-        features; the others are divided by distance. Members too large for that are left out.
+        The same of a vertex with average columns and as many average neighbours.
+    reasons : tuple of Reason
+        Columns and neighbours by the size of what they add, then those taken together.
+    farther : float
+        What vertices add that are more than two steps away.
     unit : str
-        What the score is measured in: log-odds, or the name of the number.
+        ``'probability'``, or the name of the number.
     """
 
     vertex: str
     predicted: str
     against: str
-    probability: float | None
     score: float
     base: float
-    structure: float
-    steps: tuple[StepShare, ...]
-    contributors: tuple[VertexShare, ...] = ()
-    features: tuple[FeatureShare, ...] = ()
-    exact_share: float = 1.0
-    unit: str = LOG_ODDS
+    reasons: tuple[Reason, ...]
+    farther: float = 0.0
+    unit: str = PROBABILITY
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of what is predicted; None of a number."""
+        return self.score if self.unit == PROBABILITY else None
 
     @property
     def parts(self) -> tuple[tuple[str, float], ...]:
         """What adds up to the score, in words and numbers; parts without weight are left out."""
-        named = [(self.title(s), s.contribution) for s in self.steps]
-        every = [*named, ("its position in the graph", self.structure), (STARTS_FROM, self.base)]
+        named = [(reason.text, reason.contribution) for reason in self.reasons]
+        every = [(STARTS_FROM, self.base), *named, (FARTHER, self.farther)]
         return tuple((name, value) for name, value in every if value)
 
-    @staticmethod
-    def title(step: StepShare) -> str:
-        """Name a step, with the number of its vertices."""
-        if step.name == "own":
-            return "its own features"
-        if step.name == "1":
-            return f"its {count(step.n_vertices, 'neighbour')}"
-        return f"{count(step.n_vertices, 'vertex', 'vertices')} {_AWAY[step.name]}"
+    def write(self, value: float, *, part: bool = False) -> str:
+        """Write the score, or a part of it: percent and points, or numbers.
+
+        >>> why = Explanation("7", "yes", "no", 0.9, 0.1, ())
+        >>> why.write(0.9), why.write(-0.123, part=True)
+        ('90.0 %', '-12.3')
+        """
+        if self.unit == PROBABILITY:
+            return f"{100 * value:+.1f}" if part else f"{100 * value:.1f} %"
+        return signed(value, self.score) if part else number(value)
 
     @property
     def sentence(self) -> str:
         """The most important in one sentence.
 
-        >>> Explanation("7", "a", "b", 0.9, 2.0, 0.0, 0.0, (
-        ...     StepShare("own", 1, 1.5), StepShare("1", 4, 0.9), StepShare("2", 9, -0.4)
+        >>> Explanation("7", "yes", "no", 0.9, 0.1, (
+        ...     Reason("column", "amount", "950", 0.5), Reason("neighbour", "3", "known: yes", 0.4),
+        ...     Reason("others", "its other columns", "", -0.1),
         ... )).sentence
-        'a rather than b (log-odds +2.00): mostly its own features (+1.50), then its 4 neighbours \
-(+0.90); against it: 9 vertices two steps away (-0.40).'
+        'yes with 90.0 % (an average one with as many neighbours: 10.0 %): raised by amount 950 \
+(+50.0) and 3 (known: yes) (+40.0); lowered by its other columns (-10.0).'
         """
-        of_number = not self.against
-        parts = [p for p in self.parts if not (of_number and p[0] == STARTS_FROM)]
+        beside = f" rather than {self.against}" if self.against else ""
+        said = f"{self.predicted}{beside}"
+        if self.unit == PROBABILITY:
+            said = f"{self.predicted} with {self.write(self.score)}"
+        parts = sorted(self.parts, key=lambda part: -abs(part[1]))
+        parts = [part for part in parts if part[0] != STARTS_FROM]
         least = 0.05 * max((abs(value) for _, value in parts), default=0.0)
-        largest = [(name, value) for name, value in parts if abs(value) >= least]
-        largest = sorted(largest, key=lambda part: -abs(part[1]))
-        helping = [f"{name} ({signed(value)})" for name, value in largest if value > 0][:3]
-        opposing = [f"{name} ({signed(value)})" for name, value in largest if value < 0][:3]
-        if of_number:
-            text = f"{self.predicted}: every vertex starts from {number(self.base)}"
-            text += f"; raised by {listed(helping)}" if helping else ""
-            return f"{text}; lowered by {listed(opposing)}." if opposing else f"{text}."
-        text = f"{self.predicted} rather than {self.against} ({self.unit} {self.score:+.2f})"
-        if helping:
-            text += f": mostly {helping[0]}"
-        if helping[1:]:
-            text += f", then {' and '.join(helping[1:])}"
-        return f"{text}; against it: {listed(opposing)}." if opposing else f"{text}."
+        large = [(f"{n} ({self.write(v, part=True)})", v) for n, v in parts if abs(v) >= least]
+        text = f"{said} ({STARTS_FROM}: {self.write(self.base)})"
+        sides = {
+            "raised": [name for name, value in large if value > 0][:3],
+            "lowered": [name for name, value in large if value < 0][:3],
+        }
+        said_sides = [f"{side} by {listed(names)}" for side, names in sides.items() if names]
+        return f"{text}: {'; '.join(said_sides)}." if said_sides else f"{text}."
+
+    def because(self, most: int = 2) -> str:
+        """Return the strongest single reasons that speak for the answer, in words.
+
+        Those that raise it, where it is above what it starts from; those that lower it otherwise.
+        """
+        side = 1 if self.score >= self.base else -1
+        single = [r for r in self.reasons if r.kind != "others" and side * r.contribution > 0]
+        single.sort(key=lambda reason: -abs(reason.contribution))
+        return "; ".join(
+            f"{r.text} ({self.write(r.contribution, part=True)})" for r in single[:most]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {**asdict(self), "sentence": self.sentence}
+        return {**asdict(self), "probability": self.probability, "sentence": self.sentence}
 
 
 # Among more names, finding the nearest takes too long.
@@ -178,16 +195,38 @@ def class_number(estimator: FittedEstimator, name: Any) -> int:
     return names.index(check_name("class", str(name), names))
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of a vertex: which output, and beside which other one."""
+
+    vertex: int
+    column: int
+    against: int | None = None
+    has: bool = True
+
+    def value(self, outputs: Array, *, of_numbers: bool) -> Array:
+        """Return what is shared out, from outputs (s, C): log-odds, or numbers."""
+        own = outputs[:, self.column]
+        if of_numbers:
+            return own
+        if self.against is not None:
+            own = own / np.maximum(own + outputs[:, self.against], SUREST)
+        odds = logit(np.clip(own, SUREST, 1 - SUREST))
+        return odds if self.has else -odds
+
+
 def explain_vertices(
     estimator: FittedEstimator,
     prepared: Prepared,
-    outputs: NDArray[np.float64],
+    outputs: Array,
     vertices: Sequence[int],
     *,
     answered: Sequence[int] | None = None,
     against: Sequence[int | None] | None = None,
     output: Any = None,
-    most: int = 10,
+    most: int = MOST_PARTS,
+    labels: Sequence[str] | None = None,
+    edge_words: EdgeWords | None = None,
 ) -> list[Explanation]:
     """Explain what an estimator answers for some vertices of a graph that is ready for prediction.
 
@@ -197,194 +236,309 @@ def explain_vertices(
         What is answered: probabilities, or numbers in their units.
     answered, against : sequences of class numbers, optional
         The classes that are predicted, where they are not the most probable, and those to compare
-        them with; the second most probable where None.
+        them with; all others together where None.
     output : name, or list of one per vertex, optional
         Of several labels or numbers, which to explain: otherwise the most probable label of each
         vertex, or the first number.
     most : int
-        Vertices and features to name.
+        Columns and neighbours to name.
+    labels : sequence of str (n,), optional
+        What is known of every vertex, empty where nothing; the graph's labels otherwise.
+    edge_words : callable, optional
+        Says what a table has of an edge.
     """
-    check_count("most", most, most=2**63)
+    most = check_count("most", most, most=2**63)
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
-    # Of labels and numbers, those that are known only say of which vertices something is known.
-    graph = prepared.graph if task.one_class else prepared.graph.replace(labels=None)
-    wanted = output if isinstance(output, list) else [output] * len(vertices)
-    others = [None] * len(vertices) if against is None else against
-    directions = np.zeros((len(vertices), outputs.shape[1]))
-    columns, words = [], list[dict[str, Any]]()
+    of_numbers, wanted = task is REGRESSION, output if isinstance(output, list) else None
+    asked = Questioner(estimator, prepared)
+    writer = _Words(prepared.graph, labels, edge_words)
+    explained = list[Explanation]()
     for i, vertex in enumerate(vertices):
-        row = outputs[vertex]
+        row, other, has = outputs[vertex], None, True
         if task.one_class:
             column = int(row.argmax()) if answered is None else answered[i]
-            other = _other_class(row, names, column, others[i])
-            directions[i, column], directions[i, other] = 1.0, -1.0
-            words.append(_words(names[column], names[other], float(row[column])))
+            other = None if against is None else against[i]
+            if other == column:
+                raise ConfigError(f"against must be another class than {names[column]!r}.")
+            beside = names[1 - column] if len(names) == 2 else ""
+            said = names[column], beside if other is None else names[other], PROBABILITY
         else:
-            column = 0 if task is REGRESSION else int(row.argmax())
-            if wanted[i] is not None:
-                column = names.index(check_name("output", str(wanted[i]), names))
-            name, answer = names[column], float(row[column])
-            directions[i, column] = 1.0 if task is REGRESSION or answer > 0.5 else -1.0
-            if task is REGRESSION:
+            column = 0 if of_numbers else int(row.argmax())
+            named = wanted[i] if wanted is not None else output
+            if named is not None:
+                column = names.index(check_name("output", str(named), names))
+            name = names[column]
+            has = of_numbers or bool(row[column] > 0.5)
+            sides = (f"not {name}", name)
+            if of_numbers:
                 name = "number" if name == "0" else name  # A single one of an array has no name.
-                words.append(_words(f"{name} {number(answer)}", "", None) | {"unit": name})
+                said = f"{name} {number(float(row[column]))}", "", name
             else:
-                sides, has = (f"not {name}", name), answer > 0.5
-                words.append(_words(sides[has], sides[not has], answer if has else 1 - answer))
-        columns.append(column)
-    with own_torch_state(gradients=False):
-        members, fitted = (
-            contributions.members_of(estimator, prepared),
-            estimator.members_of(prepared),
-        )
-        held = estimator.held_in(prepared)
-        # Members count differently for vertices that were held out in another fold, for every
-        # vertex where a part of the graph is known, and for every label or number.
-        groups: dict[tuple[tuple[float, float], ...], list[int]] = {}
-        for i, vertex in enumerate(vertices):
-            fold = NO_FOLD if held is None else int(held[vertex])
-            counts = _counts(fitted, task.one_class, prepared.shares, vertex, columns[i], fold)
-            groups.setdefault(tuple(counts), []).append(i)
-        explained: dict[int, Explanation] = {}
-        for counts, rows in groups.items():
-            counted = [
-                replace(member, weight=weight, temperature=temperature)
-                for member, (weight, temperature) in zip(members, counts, strict=True)
-                if weight > 0
-            ]
-            numbers = [vertices[i] for i in rows]
-            sums = contributions.explain_members(counted, graph, numbers, directions[rows])
-            exact = sum(m.weight for m in counted if m.terms) / sum(m.weight for m in counted)
-            for i, parts in zip(rows, sums, strict=True):
-                if estimator.target_scales_:
-                    parts = in_units(parts, estimator.target_scales_[columns[i]])
-                explained[i] = name_parts(parts, graph, vertices[i], most, exact, **words[i])
-    return [explained[i] for i in range(len(vertices))]
+                said = sides[has], sides[not has], PROBABILITY
+        question = _Question(vertex, column, other, has)
+        with own_torch_state(gradients=False):
+            found = _explain(asked, question, writer, min(most, MOST_PARTS), row)
+        explained.append(replace(found, predicted=said[0], against=said[1], unit=said[2]))
+    return explained
 
 
-def _words(predicted: str, against: str, probability: float | None) -> dict[str, Any]:
-    return {"predicted": predicted, "against": against, "probability": probability}
-
-
-def _other_class(
-    probabilities: NDArray[np.float64], names: list[str], predicted: int, against: int | None
-) -> int:
-    """Return the class that the predicted one is compared with."""
-    if against is None:
-        order = np.argsort(-probabilities, kind="stable").tolist()
-        return next(c for c in order if c != predicted)
-    if against == predicted:
-        raise ConfigError(f"against must be another class than {names[predicted]!r}.")
-    return against
-
-
-def _counts(
-    fitted: Sequence[FittedMember],
-    one_class: bool,
-    shares: NDArray[np.float64] | None,
-    vertex: int,
-    column: int,
-    fold: int,
-) -> list[tuple[float, float]]:
-    """Return the weight and temperature of each member in one output of a vertex."""
-    if shares is not None:
-        at = [m.at(shares[[vertex]]).reshape(1, -1)[0] for m in fitted]
-        counts = [(float(row[0 if one_class else column]), 1.0) for row in at]
-    elif one_class:
-        counts = [(m.weight, m.temperature) for m in fitted]
-    elif fitted[0].coefficients is not None:
-        counts = [(float(np.asarray(m.coefficients)[column]), 1.0) for m in fitted]
-    else:
-        total = sum(m.weight for m in fitted)
-        counts = [(m.weight / total, 1.0) for m in fitted]
-    # A vertex that was held out in a fold is answered for by the networks that held it out.
-    if fold == NO_FOLD:
-        return counts
-    return [
-        (
-            weight
-            if m.held_fold is None
-            else size_of_kind(fitted) * (m.held_fold == fold) * weight,
-            temperature,
-        )
-        for m, (weight, temperature) in zip(fitted, counts, strict=True)
-    ]
-
-
-def in_units(sums: contributions.Contributions, scale: TargetScale) -> contributions.Contributions:
-    r"""Return contributions on the scale of a number as contributions to the number itself.
-
-    With y = u(s) of a score s that starts from b, a part c of s adds
-    :math:`c \, (u(s) - u(b)) / (s - b)`: its Aumann-Shapley value, the mean slope of u times c.
-    """
-    base, score = sums.base, sums.score
-    # Parts that cancel have the slope of where they start.
-    far = score if abs(score - base) > 1e-6 else base + 1e-3
-    start, end = scale.undo(np.array([base, far])).tolist()
-    slope = (end - start) / (far - base)
-    parts = (sums.vertices, sums.own_features, sums.other_features)
-    return contributions.Contributions(
-        start, slope * sums.structure, slope * sums.steps,
-        *(None if part is None else slope * part for part in parts),
-    )  # fmt: skip
-
-
-def name_parts(
-    sums: contributions.Contributions,
-    graph: Graph,
-    vertex: int,
-    most: int,
-    exact_share: float,
-    **words: Any,
+def _explain(
+    asked: Questioner, question: _Question, writer: _Words, most: int, outputs: Array
 ) -> Explanation:
-    """Return the contributions to a vertex's score with names; ``words`` say what is predicted."""
-    distance = contributions.steps_from(graph, vertex)
-    sizes = np.bincount(distance, minlength=len(contributions.STEPS)).tolist()
-    each = zip(contributions.STEPS, sizes, sums.steps.tolist(), strict=True)
-    names = range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
-    contributors = []
-    if sums.vertices is not None:
-        size = np.abs(sums.vertices)
-        size[vertex] = 0
-        for u in np.argsort(-size, kind="stable")[:most].tolist():
-            code = -1 if graph.labels is None else int(graph.labels[u])
-            label = "" if code < 0 else str(graph.classes[code])
-            if size[u] > 0:
-                added = float(sums.vertices[u])
-                contributors.append(
-                    VertexShare(str(names[u]), contributions.STEPS[distance[u]], label, added)
-                )
+    """Share one answer out among columns and neighbours."""
+    of_numbers, around = asked.estimator.task_ is REGRESSION, asked.around(question.vertex)
+    columns = writer.columns_of(question.vertex)
+    near = writer.by_interest(around)
+    parts = [*(_Part(features=tuple(f)) for f in columns.values())]
+    parts += [_Part(near=(u,)) for u in near[:MOST_CANDIDATES]]
+    rest = [_Part(near=tuple(near[MOST_CANDIDATES:]))] if near[MOST_CANDIDATES:] else []
+    parts += rest
+    ask = _asking(asked, question, around, parts, of_numbers=of_numbers)
+    n_columns, n_near = len(columns), len(near[:MOST_CANDIDATES])
+    if n_columns > most or n_near > most or rest:
+        parts = _choose(ask, parts, n_columns, n_near, most)
+        ask = _asking(asked, question, around, parts, of_numbers=of_numbers)
+    nothing, everything, added = share_out(ask, len(parts), np.random.default_rng(0))
+    whole = float(question.value(outputs[None], of_numbers=of_numbers)[0])
+    farther, base, score = whole - everything, nothing, whole
+    if not of_numbers:
+        # Points of probability: log-odds at their mean slope from where they start.
+        base, score = float(expit(nothing)), float(expit(whole))
+        slope = (
+            (score - base) / (whole - nothing) if abs(whole - nothing) > 1e-6 else base * (1 - base)
+        )
+        added, farther = added * slope, farther * slope
+    reasons = [
+        replace(writer.reason(part, around, columns), contribution=float(value))
+        for part, value in zip(parts, added, strict=True)
+    ]
+    reasons.sort(key=lambda reason: (reason.kind == "others", -abs(reason.contribution)))
+    # Rounding is told with what is farther away, so that the parts add up.
+    farther = score - base - sum(reason.contribution for reason in reasons)
+    name = writer.names[question.vertex]
+    kept = tuple(reason for reason in reasons if reason.contribution)
     return Explanation(
-        vertex=str(names[vertex]),
-        score=sums.score,
-        base=sums.base,
-        structure=sums.structure,
-        steps=tuple(StepShare(name, n, value) for name, n, value in each if n and value),
-        contributors=tuple(contributors),
-        features=_features(sums, graph, vertex, most),
-        exact_share=exact_share,
-        **words,
+        str(name), "", "", score, base, kept, farther if abs(farther) > 1e-9 else 0.0
     )
 
 
-def _features(
-    sums: contributions.Contributions, graph: Graph, vertex: int, most: int
-) -> tuple[FeatureShare, ...]:
-    own, others, features = sums.own_features, sums.other_features, graph.features
-    if own is None or others is None or features is None or features.shape[1] != len(own):
-        return ()
-    names = graph.feature_names
-    if names is None and issparse(features) and features.shape[0] == features.shape[1]:
-        n = features.shape[0]
-        if features.nnz == n and (features.indices == np.arange(n)).all():
-            return ()  # The features are the vertices, which are named already.
-    row = np.asarray(features[[vertex]].toarray() if issparse(features) else features[[vertex]])
-    size = np.abs(own) + np.abs(others)
-    return tuple(
-        FeatureShare(
-            f"feature {i}" if names is None else names[i],
-            float(row[0, i]), float(own[i]), float(others[i]),
+@dataclass(frozen=True)
+class _Part:
+    """What is shown or hidden together: features of the vertex, or places of its neighbours."""
+
+    features: tuple[int, ...] = ()
+    near: tuple[int, ...] = ()
+    together: bool = False
+
+
+def _asking(
+    asked: Questioner,
+    question: _Question,
+    around: Surrounding,
+    parts: Sequence[_Part],
+    *,
+    of_numbers: bool,
+) -> Callable[[NDArray[np.bool_]], Array]:
+    """Return what asks about rows of which parts are shown."""
+    n_features, n_near = asked.graph.n_features, around.n_near
+
+    def ask(shown: NDArray[np.bool_]) -> Array:
+        hidden = np.zeros((len(shown), n_features), dtype=bool)
+        gone = np.zeros((len(shown), n_near), dtype=bool)
+        for i, part in enumerate(parts):
+            hidden[:, list(part.features)] |= ~shown[:, [i]]
+            gone[:, list(part.near)] |= ~shown[:, [i]]
+        at_once = max(AT_ONCE // around.size, 1)
+        groups = range(0, len(shown), at_once)
+        answers = [
+            asked.ask([Hidden(around, hidden[at : at + at_once], gone[at : at + at_once])])[0]
+            for at in groups
+        ]
+        return question.value(np.concatenate(answers), of_numbers=of_numbers)
+
+    return ask
+
+
+def _choose(
+    ask: Callable[[NDArray[np.bool_]], Array],
+    parts: list[_Part],
+    n_columns: int,
+    n_near: int,
+    most: int,
+) -> list[_Part]:
+    """Keep the parts that change most where they alone are shown, or hidden; join the others."""
+    n = len(parts)
+    alone = np.eye(n, dtype=bool)
+    answers = ask(np.concatenate([np.zeros((1, n), bool), alone, np.ones((1, n), bool), ~alone]))
+    size = np.abs(answers[1 : n + 1] - answers[0]) + np.abs(answers[n + 1] - answers[n + 2 :])
+    chosen = list[_Part]()
+    for kind in (range(n_columns), range(n_columns, n)):
+        single = [i for i in kind if i < n_columns + n_near]
+        kept = sorted(single, key=lambda i: -size[i])[:most]
+        chosen += [parts[i] for i in kept]
+        left = [parts[i] for i in kind if i not in kept]
+        features = tuple(f for part in left for f in part.features)
+        near = tuple(u for part in left for u in part.near)
+        chosen += [_Part(features, near, together=True)] if features or near else []
+    return chosen
+
+
+# What a feature is called: its column, and then a value, a statistic, or that it is missing.
+_FEATURE = re.compile(r"^(?P<column>.*?)(=|: | \(|\[)(?P<rest>.*)$", re.DOTALL)
+_DAYS = re.compile(r"days since (\d{4}-\d{2}-\d{2})\)$")
+_ABOVE = re.compile(r"\(above ([-+.e\d]+)\)$")
+
+
+def column_of(feature: str) -> str:
+    """Return the column of a table that a feature was made of, by its name.
+
+    >>> [column_of(n) for n in ("age", "age is missing", "job=clerk", "note: paid", "day (hours)")]
+    ['age', 'age', 'job', 'note', 'day']
+    >>> column_of("amount (mean, sent)"), column_of("amount (sum, received)")
+    ('amount sent', 'amount received')
+    """
+    name = feature.removesuffix(MISSING_MARK)
+    found = _FEATURE.match(name)
+    if found is None:
+        return name
+    way = next((w for w in ("sent", "received") if found["rest"].endswith(f", {w})")), "")
+    return f"{found['column']} {way}".rstrip()
+
+
+def _value(feature: str, value: float) -> str:
+    """Write the value of a feature beside the name of its column; nothing where it has none.
+
+    >>> _value("age", 31.0), _value("job=clerk", 1.0), _value("job=cook", 0.0)
+    ('31', 'clerk', '')
+    >>> _value("opened (days since 2024-01-31)", 1.0), _value("amount (mean, sent)", 12.5)
+    ('2024-02-01', 'mean 12.5')
+    """
+    found = _FEATURE.match(feature)
+    if found is None:
+        return number(value)
+    if day := _DAYS.search(feature):
+        return f"{date.fromisoformat(day[1]) + timedelta(days=value):%Y-%m-%d}"
+    if above := _ABOVE.search(feature):
+        return number(value + float(above[1]))
+    word, _, statistic = found["rest"].removesuffix(")").rpartition("(")
+    if found[2] in ("=", ": ") and not word:
+        return found["rest"] if value else ""
+    return f"{word}{statistic.partition(',')[0]} {number(value)}"
+
+
+class _Words:
+    """Names vertices, columns and their values."""
+
+    def __init__(
+        self, graph: Graph, labels: Sequence[str] | None, edge_words: EdgeWords | None
+    ) -> None:
+        self.graph, self.edge_words = graph, edge_words
+        self.features: Any = graph.features
+        self.names = ids_of(graph)
+        if labels is None and graph.labels is not None:
+            classes = [*map(str, graph.classes), ""]
+            labels = [classes[code] for code in graph.labels.tolist()]
+        self.labels = labels
+        self.by_column: dict[str, list[int]] = {}
+        for i, feature in enumerate(graph.feature_names or ()):
+            self.by_column.setdefault(column_of(feature), []).append(i)
+
+    def columns_of(self, vertex: int) -> dict[str, list[int]]:
+        """Return the features of each column; of those without names, of those that it has."""
+        if self.by_column:
+            return self.by_column
+        x, row = self.features, self._row(vertex)
+        has = np.flatnonzero(row)
+        if sp.issparse(x) and x.shape[0] == x.shape[1] and has.tolist() == [vertex]:
+            return {"which vertex it is": [vertex]}
+        has = has[np.argsort(-np.abs(row[has]), kind="stable")]
+        named = {f"feature {i}": [i] for i in has[:MOST_CANDIDATES].tolist()}
+        left = np.setdiff1d(np.arange(x.shape[1]), has[:MOST_CANDIDATES]).tolist()
+        return named | ({"other features": left} if left else {})
+
+    def by_interest(self, around: Surrounding) -> list[int]:
+        """Return the places of the neighbours: those of whom something is known, then by id."""
+        near = around.vertices[1 : 1 + around.n_near].tolist()
+        known = [not self.label(u) for u in near]
+        return sorted(range(around.n_near), key=lambda i: (known[i], i))
+
+    def label(self, vertex: int) -> str:
+        """Return what is known of a vertex."""
+        return "" if self.labels is None else str(self.labels[vertex])
+
+    def reason(self, part: _Part, around: Surrounding, columns: dict[str, list[int]]) -> Reason:
+        """Name a part."""
+        vertex = int(around.vertices[0])
+        if part.together or len(part.near) > 1:
+            what = "other neighbour" if part.near else "other column"
+            n = len(part.near) or len({self._column(f, columns) for f in part.features})
+            return Reason("others", count(n, what), "", 0.0)
+        if part.near:
+            u = int(around.vertices[1 + part.near[0]])
+            return Reason("neighbour", str(self.names[u]), self.neighbour(vertex, u), 0.0)
+        name = self._column(part.features[0], columns)
+        return Reason("column", name, self.value(vertex, part.features), 0.0)
+
+    @staticmethod
+    def _column(feature: int, columns: dict[str, list[int]]) -> str:
+        return next(name for name, features in columns.items() if feature in features)
+
+    def neighbour(self, vertex: int, u: int) -> str:
+        """Say what is known of a neighbour, of the edge, and of others that it is joined to."""
+        graph, said = self.graph, list[str]()
+        if label := self.label(u):
+            said.append(f"known: {label}")
+        entry = int(graph.indptr[vertex]) + int(
+            np.searchsorted(graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]], u)
         )
-        for i in np.argsort(-size, kind="stable")[:most].tolist()
-        if size[i] > 0
-    )  # fmt: skip
+        if graph.kinds is not None:
+            at = np.flatnonzero(graph.kinds.values[:, entry])
+            said += [graph.kinds.names[k] for k in at.tolist()]
+        if self.edge_words is not None and (words := self.edge_words(vertex, u)):
+            said.append(words)
+        if not label and self.labels is not None:
+            beyond = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
+            known = Counter(w for w in map(self.label, beyond.tolist()) if w)
+            known.subtract([self.label(vertex)])
+            counted = [f"{n:,} {name}" for name, n in known.most_common(2) if n > 0]
+            said += [f"joined to {listed(counted)}"] if counted and len(known) < 50 else []
+        return ", ".join(said)
+
+    def value(self, vertex: int, features: Sequence[int]) -> str:
+        """Write what a vertex has in a column: of several values, the most unusual one."""
+        names = self.graph.feature_names
+        row = self._row(vertex)
+        if names is None:
+            return f"{row[features[0]]:.4g}" if len(features) == 1 else ""
+        if any(names[f].endswith(MISSING_MARK) and row[f] for f in features):
+            return "missing"
+        unusual = sorted(features, key=lambda f: -abs(row[f] - self.mean[f]) / self.spread[f])
+        said = [words for f in unusual if (words := _value(names[f], float(row[f])))]
+        is_text = ": " in names[features[0]] and "(" not in names[features[0]]
+        shared = self._sharing(vertex, features, row) if len(features) > FEW_VALUES else ""
+        return ", ".join(said[: 3 if is_text else 1]) + shared
+
+    def _row(self, vertex: int) -> Array:
+        own = self.features[[vertex]]
+        return own.toarray()[0] if sp.issparse(own) else np.asarray(own)[0]
+
+    @cached_property
+    def mean(self) -> Array:
+        return np.asarray(self.features.mean(axis=0), dtype=np.float64).ravel()
+
+    @cached_property
+    def spread(self) -> Array:
+        x = self.features
+        squares = x.multiply(x) if sp.issparse(x) else np.square(x)
+        variance = np.asarray(squares.mean(axis=0), dtype=np.float64).ravel() - self.mean**2
+        return np.sqrt(np.maximum(variance, 1e-12))
+
+    def _sharing(self, vertex: int, features: Sequence[int], row: Array) -> str:
+        """Say how many of the known vertices have the same value of a category."""
+        x, held = self.features, [f for f in features if row[f]]
+        if self.labels is None or len(held) != 1 or not sp.issparse(x):
+            return ""
+        with_it = np.flatnonzero(x[:, held].toarray()[:, 0])
+        known = Counter(w for u in with_it.tolist() if u != vertex and (w := self.label(u)))
+        counted = [f"{n:,} {name}" for name, n in known.most_common(2)]
+        return f", the same as {listed(counted)} that are known" if counted else ""

@@ -498,7 +498,7 @@ class VertexEstimator(BaseEstimator):
         if prepared.known is not None:
             grown = (m for m in self.fitted_members_ if m.growing is not None and m.growing.any())
             return [dataclasses.replace(member, folds=None) for member in grown]
-        here = self._is_fitted_graph(target)
+        here = self.is_fitted_graph(target)
         members = self.fitted_members_ if here else [m.elsewhere() for m in self.fitted_members_]
         used = [member for member in members if member.weight > 0]
         if not used:
@@ -521,7 +521,7 @@ class VertexEstimator(BaseEstimator):
             numbers = prepared.known.numbers
             return np.where(numbers >= 0, self.held_[numbers], NO_FOLD).astype(np.int8)
         same = len(self.held_) == prepared.graph.n_vertices
-        return self.held_ if same and self._is_fitted_graph(prepared.graph) else None
+        return self.held_ if same and self.is_fitted_graph(prepared.graph) else None
 
     def prepare(self, target: Graph, known: Known | None = None) -> Prepared:
         """Return a graph ready for prediction; the fitted one has been made ready by ``fit``.
@@ -533,7 +533,7 @@ class VertexEstimator(BaseEstimator):
         if ready is not None and target is self.graph_ and ready.device == device:
             return ready
         # Nothing is recognised in the fitted graph itself, nor without ids.
-        if known is None and self.known_ is not None and not self._is_fitted_graph(target):
+        if known is None and self.known_ is not None and not self.is_fitted_graph(target):
             known = self.known_.recognise(target)
             if changed := self.known_.describe_changed(target, known, self.scaler_):
                 warnings.warn(changed, ChangedVerticesWarning, stacklevel=3)
@@ -583,7 +583,7 @@ class VertexEstimator(BaseEstimator):
 
         Nothing of the fitted graph itself, and of a model that has no use for ids.
         """
-        if self._is_fitted_graph(target):
+        if self.is_fitted_graph(target):
             return []
         if self.known_ is None:
             return [NO_IDS] if any(m.knows_vertices for m in self.fitted_members_) else []
@@ -591,7 +591,8 @@ class VertexEstimator(BaseEstimator):
         changed = self.known_.describe_changed(target, known, self.scaler_)
         return [describe_known(known), *([f"{changed[0].upper()}{changed[1:]}"] if changed else [])]
 
-    def _is_fitted_graph(self, target: Graph) -> bool:
+    def is_fitted_graph(self, target: Graph) -> bool:
+        """Return whether a graph has the links of the fitted one."""
         return self.links_checksum_ in ("", links_checksum(target))
 
     def settled_parameters(self) -> dict[str, Any]:

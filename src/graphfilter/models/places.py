@@ -44,6 +44,9 @@ class Known:
         Vertices of the fitted graph.
     in_larger : float, optional
         Where this graph is a part of a larger one: the share of the fitted graph's vertices there.
+    parts : int array (n,), optional
+        Where this graph holds several parts of a larger one: which of them each vertex is of. One
+        with the number -1 then is a neighbour as any other, of which nothing else is known.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Known:
     numbers: NDArray[np.int64]
     n_fitted: int
     in_larger: float | None = None
+    parts: NDArray[np.int64] | None = None
 
     @classmethod
     def all_but(cls, n_vertices: int, new: ArrayLike) -> Self:
@@ -70,7 +74,7 @@ class Known:
     @cached_property
     def is_known(self) -> NDArray[np.bool_]:
         """Whether each vertex was there (n,)."""
-        return self.numbers >= 0
+        return self.numbers >= (0 if self.parts is None else -1)
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:

@@ -184,20 +184,18 @@ def _known_labels(
     known: Known | None,
 ) -> list[NDArray[np.float64]]:
     rows, values, folds = (found[f"told_{name}"] for name in ("rows", "values", "folds"))
-    inside = rows < (graph.n_vertices if known is None else known.n_fitted)
-    rows, values, folds = rows[inside], values[inside], folds[inside]
-    if known is not None:  # By the numbers that vertices have here.
-        place = np.full(known.n_fitted, -1)
-        place[known.numbers[known.is_known]] = np.flatnonzero(known.is_known)
-        here = place[rows] >= 0
-        rows, values, folds = place[rows][here], values[here], folds[here]
+    n_fitted = graph.n_vertices if known is None else known.n_fitted
+    told = np.full(n_fitted + 1, -1)  # Of the number -1, of a vertex that is new, nothing is.
+    inside = rows < n_fitted
+    told[rows[inside]] = np.flatnonzero(inside)
+    own = told[: graph.n_vertices] if known is None else told[known.numbers]
+    is_told = own >= 0
     # The last column counts those that are known.
     numbers = np.zeros((graph.n_vertices, values.shape[1] + 1))
-    numbers[rows, :-1], numbers[rows, -1] = values, 1
-    fold = np.full(graph.n_vertices, -1)
-    fold[rows] = folds
+    numbers[is_told, :-1], numbers[is_told, -1] = values[own[is_told]], 1
+    fold = np.where(is_told, folds[own], -1) if len(folds) else own
     parts = []
-    for sums in _relations(graph, features):
+    for sums in _relations(graph, features, known):
         total = sums(numbers, slice(None))
         for one in range(N_FOLDS):
             if len(own := np.flatnonzero(fold == one)):
@@ -209,7 +207,7 @@ def _known_labels(
     return parts
 
 
-def _relations(graph: Graph, features: Features) -> Iterator[Sums]:
+def _relations(graph: Graph, features: Features, known: Known | None) -> Iterator[Sums]:
     """Yield what adds up numbers over the others in each relation of a vertex."""
     if graph.n_edges:
         adjacency = graph.adjacency
@@ -231,15 +229,25 @@ def _relations(graph: Graph, features: Features) -> Iterator[Sums]:
             shape = (graph.n_vertices,) * 2
             links = sp.csr_array((data, graph.indices, graph.indptr), shape=shape)
             yield lambda numbers, rows, links=links: links[rows] @ numbers
+    for has in shared_values(graph, features):
+        if known is not None and known.parts is not None:  # Each part shares within itself.
+            width = has.shape[1]
+            apart = has.indices + width * np.repeat(known.parts, np.diff(has.indptr))
+            shape = (len(known.parts), width * (int(known.parts.max()) + 1))
+            has = sp.csr_array((has.data, apart, has.indptr), shape=shape)
+        yield (
+            lambda numbers, rows, has=has: (
+                has[rows] @ (has.T @ numbers) - has[rows].sum(axis=1)[:, None] * numbers[rows]
+            )
+        )
+
+
+def shared_values(graph: Graph, features: Features) -> Iterator[sp.csr_array]:
+    """Yield which value each vertex has (n, k), of every category that joins vertices."""
     if graph.feature_names and sp.issparse(features):
         columns = sp.csc_array(features)
         for start, end in _categories(graph.feature_names):
-            has = sp.csr_array(columns[:, start:end] != 0).astype(np.float64)
-            yield (
-                lambda numbers, rows, has=has: (
-                    has[rows] @ (has.T @ numbers) - has[rows].sum(axis=1)[:, None] * numbers[rows]
-                )
-            )
+            yield sp.csr_array(columns[:, start:end] != 0).astype(np.float64)
 
 
 def _categories(names: Sequence[str]) -> Iterator[tuple[int, int]]:

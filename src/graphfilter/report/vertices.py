@@ -104,11 +104,6 @@ def _why(listed: Any) -> dict[str, Any]:
         "explanation": listed,
         "sentence": listed.sentence,
         "parts": make_bars((name, "", value) for name, value in listed.parts),
-        "contributors": make_bars(
-            (f"{s.vertex}{f' ({s.label})' if s.label else ''}", s.steps, s.contribution)
-            for s in listed.contributors
-        ),
-        "features": make_bars((f.name, f"{f.value:g}", f.own + f.others) for f in listed.features),
     }
 
 

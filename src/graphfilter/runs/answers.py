@@ -63,17 +63,6 @@ class Decision:
     metric: str = "given"
     costs: Costs = EQUAL_COSTS
 
-    @property
-    def log_odds(self) -> str:
-        """The threshold as the log-odds of the class; empty where it is 0 or 1.
-
-        >>> Decision("fraud", 0.1).log_odds
-        '-2.20'
-        """
-        if not 0 < self.threshold < 1:
-            return ""
-        return f"{math.log(self.threshold / (1 - self.threshold)):+.2f}"
-
     def decide(self, probabilities: Scores, classes: Sequence[Any]) -> NDArray[np.int64]:
         """Return class numbers (n,) from probabilities (n, 2)."""
         positive = [str(c) for c in classes].index(self.positive)

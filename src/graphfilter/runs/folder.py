@@ -22,6 +22,7 @@ from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading, tables
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
+from graphfilter.runs.cases import Cases
 from graphfilter.runs.drift import Reference
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
@@ -249,6 +250,7 @@ def _write_run(
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph
     )
+    cases_sha256 = Cases.of(fit).write(folder / loading.CASES_FILE) if graph_sha256 else ""
     reference_sha256, encoder, earlier = "", plan.source.encoder, plan.earlier
     # A model that predicts no other graph has nothing to be compared with.
     if plan.has_features and not estimator.system_.keeps_graph:
@@ -273,6 +275,7 @@ def _write_run(
         coverage=fit.coverage,
         graph_sha256=graph_sha256,
         reference_sha256=reference_sha256,
+        cases_sha256=cases_sha256,
         start_from=start,
     )
     notes = (note,) if note else ()

@@ -41,11 +41,13 @@ REPORT_FILE = "report.html"
 GRAPH_FILE = "graph.npz"
 # What later graphs are compared with, where the model predicts some.
 REFERENCE_FILE = "reference.safetensors"
+# What was answered, and known, of every vertex, where the graph is kept.
+CASES_FILE = "cases.safetensors"
 # Where edges have directions or kinds: their filters.
 CHANNELS_FILE = "channels.png"
 RUN_FILES = (
     PREDICTIONS_FILE, METRICS_FILE, FILTER_FILE, CHANNELS_FILE, REPORT_FILE, MODEL_FILE,
-    CONFIG_FILE, CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE,
+    CONFIG_FILE, CHECKPOINT_FILE, GRAPH_FILE, REFERENCE_FILE, CASES_FILE,
 )  # fmt: skip
 
 # One per member or fit.
@@ -83,6 +85,8 @@ class RunDescription:
         Of the file of the graph; empty where the graph is not kept.
     reference_sha256 : str
         Of what later graphs are compared with; empty where there is none.
+    cases_sha256 : str
+        Of what was answered and known of every vertex; empty where the graph is not kept.
     start_from : dict
         The folder of the run whose weights were begun with, and the checksum of its model; empty
         of a fresh fit.
@@ -103,6 +107,7 @@ class RunDescription:
     coverage: float | None = None
     graph_sha256: str = ""
     reference_sha256: str = ""
+    cases_sha256: str = ""
     start_from: dict[str, str] = field(default_factory=dict)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators import explanation
-from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.base import VertexRegressor
 from graphfilter.estimators.calibration import check_calibrated, check_coverage, fewest_for
 from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.suggestions import Suggestion, suggest_labels
@@ -35,7 +33,7 @@ from graphfilter.runs.drift import Drift, Reference, find_drift
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.plan import with_features
 from graphfilter.training import REGRESSION
-from graphfilter.util.errors import ChangedVerticesWarning, ConfigError, GraphError
+from graphfilter.util.errors import ChangedVerticesWarning, GraphError
 from graphfilter.util.machine import blocks
 from graphfilter.util.words import count, listed, listed_names, number
 
@@ -296,49 +294,6 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
         n = count(unheard.total(), "vertex", "vertices")
         sentences.append(f"Never seen in training: {classes}; {n} cannot be right.")
     return sentences
-
-
-def explain_run(
-    classifier: VertexEstimator,
-    run: RunDescription,
-    graph: Graph,
-    vertices: Sequence[str],
-    *,
-    against: str | None = None,
-    output: str | None = None,
-    most: int = 10,
-) -> tuple[list[explanation.Explanation], tuple[str, ...]]:
-    """Explain the vertices of these ids; return notes too.
-
-    ``against`` is the class to compare with; ``output`` the label or number of several.
-    """
-    of_classes = isinstance(classifier, VertexClassifier) and classifier.task_.one_class
-    if against is not None and not of_classes:
-        raise ConfigError("`against` compares classes; this run predicts something else.")
-    if output is not None and of_classes:
-        raise ConfigError("`output` is one of several labels or numbers; this run has classes.")
-    numbers = [explanation.find_vertex(graph, vertex) for vertex in vertices]
-    probabilities = predict_graph(classifier, run, graph)
-    target = with_features(graph)[0]
-    notes: tuple[str, ...] = ()
-    if run.decision is not None:
-        name, least = run.decision.positive, run.decision.threshold
-        odds = f", log-odds {run.decision.log_odds}" if run.decision.log_odds else ""
-        notes = (f"{name} is predicted from a probability of {least:.3g}{odds}.",)
-    if target.checksum() != run.data_checksum:
-        text = "this is not the graph of the fit: the model is explained on the given graph."
-        notes = (*notes, text)
-    about: dict[str, Any] = {"output": output}
-    if of_classes:
-        assert isinstance(classifier, VertexClassifier)
-        other = None if against is None else explanation.class_number(classifier, against)
-        names = [str(name) for name in classifier.classes_]
-        answers = answers_of(classifier.task_, probabilities, names, run.decision)[numbers]
-        about = {"answered": answers.tolist(), "against": [other] * len(numbers)}
-    prepared = classifier.prepare(target)
-    return explanation.explain_vertices(
-        classifier, prepared, probabilities, numbers, most=most, **about
-    ), notes
 
 
 def suggest_run(

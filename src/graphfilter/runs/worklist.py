@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.contributions import STEPS, members_of
 from graphfilter.estimators.explanation import Explanation, explain_vertices
+from graphfilter.runs.cases import CaseBook
 from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
 
@@ -25,11 +25,9 @@ MOST_LISTED = 200
 LEAST_EVIDENCE = 10
 # The most features, vertices times columns, to compare.
 MOST_COMPARED = 10**8
-MOST_EXPLAINED = 5
+MOST_EXPLAINED, MOST_LIKELY_EXPLAINED = 5, 10
 # Vertices and features that an explanation names.
 MOST_NAMED = 6
-# Multiplications to spend on the explanations of a list: a second or two.
-_WORK = 4e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +63,33 @@ def make_worklists(fit: Fit) -> list[WorkList]:
             lists = [WorkList(MOST_LIKELY, most_likely(fit, fit.positive)), *lists]
     else:
         lists = [WorkList(LARGEST_ERRORS, *most_missed(fit))]
-    prepared = fit.estimator.prepare(fit.estimator.graph_)
-    most = _affordable(fit, prepared)
-    return [replace(one, explanations=_explain(fit, prepared, one, most)) for one in lists]
+    if fit.estimator.system_.keeps_graph:  # It cannot be asked about a part of it.
+        return lists
+    book = CaseBook.of_fit(fit)
+    return [replace(one, explanations=_explain(fit, book, one)) for one in lists]
 
 
-def _explain(fit: Fit, prepared: Any, listed: WorkList, most: int) -> tuple[Explanation, ...]:
+def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, ...]:
     """Explain the first vertices of a list."""
+    most = MOST_LIKELY_EXPLAINED if listed.name == MOST_LIKELY else MOST_EXPLAINED
     some = listed.vertices[:most].tolist()
     if not some:
         return ()
     if listed.columns is not None:
         about: dict[str, Any] = {"output": [fit.names[c] for c in listed.columns[:most].tolist()]}
+    elif listed.name == MOST_LIKELY:
+        about = {"answered": [fit.positive] * len(some)}
     else:
         labels = fit.plan.target.codes[some].tolist()
-        # Otherwise against the second most probable class.
+        # Otherwise against all other classes.
         against = labels if listed.name == DOUBTED else [None] * len(some)
         about = {"answered": fit.answers[some].tolist(), "against": against}
     return tuple(
-        explain_vertices(fit.estimator, prepared, fit.outputs, some, most=MOST_NAMED, **about)
-    )
+        explain_vertices(
+            book.estimator, book.estimator.prepare(book.graph), fit.outputs, some, most=MOST_NAMED,
+            labels=book.labels, edge_words=book.edge_words, **about,
+        )
+    )  # fmt: skip
 
 
 def to_answer(fit: Fit) -> Index:
@@ -176,16 +181,3 @@ def most_missed(fit: Fit) -> tuple[Index, Index, NDArray[np.float64]]:
         size = error
     order = np.argsort(-size, kind="stable")[:MOST_LISTED]
     return labelled[order], columns[order], error[order]
-
-
-def _affordable(fit: Fit, prepared: Any) -> int:
-    """Return how many vertices to explain: fewer where members are taken apart by hiding."""
-    graph, members = fit.plan.graph, members_of(fit.estimator, prepared)
-    size = 0 if graph.features is None else int(np.prod(graph.features.shape))
-    stored = int(getattr(graph.features, "nnz", size))
-    # Sixteen products with the operator, and one of features of width 64: the usual network.
-    products = 16 * (2 * graph.n_edges + graph.n_vertices)
-    exact = sum(bool(member.terms) for member in members)
-    hiding = len(members) - exact
-    each = exact * (products + 64 * stored) + len(STEPS) * hiding * (products + 64 * size)
-    return min(MOST_EXPLAINED, int(_WORK / max(each, 1)))
