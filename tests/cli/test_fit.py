@@ -498,7 +498,7 @@ def test_committee_is_fitted_kept_and_explained(
     assert done.code == 0, done.err
     assert not list(run.glob("checkpoint*"))
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert ("What the graph needed" in page) == ("@" not in model)
+    assert ("The models that answer together" in page) == ("@" not in model)
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     if "@" not in model:
         members = metrics["members"].values()

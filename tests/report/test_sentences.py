@@ -17,7 +17,7 @@ from graphfilter.filters import StackedFilter
 from graphfilter.metrics import SIGNIFICANCE
 from graphfilter.report.filter import FREQUENCIES, describe_shape, mean_response
 from graphfilter.report.page import draw_run
-from graphfilter.runs.findings import Conclusion, conclude
+from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import BASELINES, Source, plan_fit
@@ -66,31 +66,31 @@ def test_conclusion_says_what_its_scores_say(drawn: tuple[Conclusion, bool]) -> 
         assert (score.verdict == "tie") == (not clear)
         assert (score.verdict == "better") == (clear and ours.value > score.value)
     if not has_edges:
-        assert "no edges" in said
-        assert "the graph helps" not in said
-        assert "edges mean" not in said
+        assert "no connections" in said
+        assert "connections help" not in said
+        assert "connections mean" not in said
         return
-    low_pass = f"a fixed low-pass filter ({fixed.shown})".replace("\xa0", " ")
+    low_pass = f"always averaging over neighbours ({fixed.shown})".replace("\xa0", " ")
     claims = {
-        "the graph helps": alone.verdict == "better",
-        "the graph misleads": alone.verdict == "worse",
-        "ties with a network": alone.verdict == "tie",
-        f"{low_pass} does worse than it": fixed.verdict == "better",
-        f"{low_pass} does better than it": fixed.verdict == "worse",
-        f"{low_pass} ties with it": fixed.verdict == "tie",
+        "the connections help": alone.verdict == "better",
+        "the connections mislead": alone.verdict == "worse",
+        "no clear difference": alone.verdict == "tie",
+        f"{low_pass} does worse": fixed.verdict == "better",
+        f"{low_pass} does better": fixed.verdict == "worse",
+        f"{low_pass} does as well": fixed.verdict == "tie",
     }
     for words, holds in claims.items():
         assert (words in said) == holds, words
-    for words in ("no clear difference", "features alone do about"):
+    for words in ("no clear difference", "columns alone do about"):
         if words in said:
             assert alone.verdict == "tie"
-    if "features and the graph both" in said or "comes from the graph" in said:
+    if "columns and connections both" in said.lower() or "comes from the conn" in said:
         assert alone.verdict == "better"
     if "does worse than always" in said:
         assert ours.value < guess.value
     if "are needed" in said:
         assert not any(s.verdict == "worse" for s in found.scores[1:])
-    if "features alone do better" in said:
+    if "columns alone do better" in said:
         assert alone.verdict == "worse"
     if "train longer" in said:
         assert any(s.verdict == "worse" for s in found.scores[2:4])

@@ -9,7 +9,7 @@ from tests.runs.made import made_fit, one_hot
 
 from graphfilter.runs.answers import Costs, Decision
 from graphfilter.runs.comparison import Accuracy, MeanCost, Ranking, compare
-from graphfilter.runs.findings import conclude
+from graphfilter.runs.conclusion import conclude
 from graphfilter.runs.plan import BASELINES
 
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def test_rare_class_is_judged_by_its_average_precision() -> None:
     assert found.guessing.value == pytest.approx(0.12)
     assert found.named["mlp"].verdict == "better"
     headline = conclude(fit).headline
-    assert "the graph helps" in headline
+    assert "the connections help" in headline
     assert "finds 0 of 24" in headline
     balanced = made_fit(np.tile([0, 1], 20), TRUTH, said, decision=DEFAULT)
     assert isinstance(compare(balanced).yardstick, Accuracy)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.runs.made import made_fit, one_hot
 
-from graphfilter import GraphClassifier, SGFRegressor
-from graphfilter.runs.findings import Conclusion, conclude
+from graphfilter import SGFRegressor, SystemClassifier
+from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.plan import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.systems import get_system
 from graphfilter.training import MULTILABEL, REGRESSION
@@ -38,9 +38,9 @@ def test_conclusion_scores_every_model_on_the_same_vertices() -> None:
 @pytest.mark.parametrize(
     ("alone", "fixed", "graph", "adapting"),
     [
-        (60, 88, "the graph helps", "ties with"),
+        (60, 88, "the connections help", "does as well"),
         (89, 60, "no clear difference", "does worse"),
-        (100, 100, "the graph misleads", "does better"),
+        (100, 100, "the connections mislead", "does better"),
     ],
 )
 def test_headline_says_whether_graph_and_adapting_help(
@@ -53,11 +53,11 @@ def test_headline_says_whether_graph_and_adapting_help(
 
 
 def test_reason_names_what_carries_the_classes() -> None:
-    assert "features and the graph both carry" in make_conclusion(alone=70, fixed=50).reason
-    assert "comes from the graph" in make_conclusion(alone=50, fixed=50).reason
-    assert "features alone do" in make_conclusion(alone=89, fixed=89).reason
-    assert "Rely on the features" in make_conclusion(ours=80, alone=100, fixed=50).reason
-    assert "ties with always answering" in make_conclusion(ours=52, alone=50, fixed=50).reason
+    assert "Columns and connections both carry" in make_conclusion(alone=70, fixed=50).reason
+    assert "comes from the connections" in make_conclusion(alone=50, fixed=50).reason
+    assert "columns alone do" in make_conclusion(alone=89, fixed=89).reason
+    assert "Rely on the columns" in make_conclusion(ours=80, alone=100, fixed=50).reason
+    assert "not clearly better than always" in make_conclusion(ours=52, alone=50, fixed=50).reason
     assert "does worse than always" in make_conclusion(ours=30, alone=30, fixed=30).reason
 
 
@@ -68,9 +68,12 @@ def test_reason_tells_when_a_fixed_filter_does_better() -> None:
 def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
     truth = np.array([0, 1, 1])
     found = conclude(made_fit(truth, truth, one_hot(truth), part="val"))
-    assert "no baselines" in found.headline
+    assert "without baselines" in found.headline
     assert "validation" in found.headline
-    assert found.reason == "The model ties with always answering the largest class (66.7\xa0%)."
+    assert found.reason == (
+        "With 3 vertices to judge by, this is not clearly better than always answering the "
+        "largest class (66.7\xa0%)."
+    )
     assert len(found.comparison.scores) == 2
     many = np.tile(truth, 40)
     assert conclude(made_fit(many, many, one_hot(many), part="val")).reason == ""
@@ -79,7 +82,7 @@ def test_conclusion_without_baselines_claims_nothing_of_the_graph() -> None:
 @pytest.mark.research
 def test_another_system_is_not_called_adaptive() -> None:
     truth = np.tile([0, 1], 50)
-    other = GraphClassifier()
+    other = SystemClassifier(model="gcn")
     other.system_ = get_system("gcn")
     right = {name: one_hot(truth) for name in BASELINES}
     found = conclude(made_fit(truth, truth, one_hot(1 - truth), right, estimator=other))
@@ -110,9 +113,9 @@ def concluded(said: np.ndarray | None = None, **errors: float) -> Conclusion:
 @pytest.mark.parametrize(
     ("error", "verdict", "sentence"),
     [
-        (1.5, "better", "the graph helps"),
-        (0.1, "worse", "the graph misleads"),
-        (0.5, "tie", "the graph makes no clear difference"),
+        (1.5, "better", "the connections help"),
+        (0.1, "worse", "the connections mislead"),
+        (0.5, "tie", "no clear difference"),
     ],
 )
 def test_sentence_about_the_graph_follows_from_the_comparison(
@@ -126,7 +129,7 @@ def test_sentence_about_the_graph_follows_from_the_comparison(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(2.0, "does worse than"), (0.5, "ties with"), (0.1, "does better than")]
+    ("error", "said"), [(2.0, "does worse"), (0.5, "does as well"), (0.1, "does better")]
 )
 def test_sentence_about_adapting_follows_from_the_comparison(error: float, said: str) -> None:
     conclusion = concluded(mlp=0.5, appnp=error)
@@ -142,7 +145,10 @@ def test_constant_answer_has_the_spread_of_the_truth_as_its_error() -> None:
 def test_model_that_is_no_better_than_the_mean_is_not_praised() -> None:
     bad = concluded(TRUTH + 9, mlp=9.0, appnp=9.0)
     assert "does worse than always answering the mean" in bad.reason
-    assert "ties with always answering the mean" in concluded(0 * TRUTH, mlp=2.0, appnp=2.0).reason
+    assert (
+        "not clearly better than always answering the mean"
+        in concluded(0 * TRUTH, mlp=2.0, appnp=2.0).reason
+    )
 
 
 def test_error_of_labels_is_their_share_wrong() -> None:

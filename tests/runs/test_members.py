@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.made import made_fit, one_hot
 
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
-from graphfilter.runs.comparison import compare
-from graphfilter.runs.findings import compare_members, describe_groups
+from graphfilter.runs.comparison import Accuracy, compare
+from graphfilter.runs.conclusion import Evidence, compare_members, describe_groups
 from graphfilter.runs.fit import train_fit
-from graphfilter.runs.plan import Source, plan_fit
+from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS, Source, plan_fit
 from graphfilter.systems.registry import GROUPS
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
@@ -22,30 +23,71 @@ def groups(*rows: tuple[str, float, float, bool]) -> list[dict[str, Any]]:
     return [dict(zip(("title", "share", "adds", "is_clear"), row, strict=True)) for row in rows]
 
 
+LINKS = "who is connected to whom"
+BY_ACCURACY = Accuracy(np.zeros(100), [])
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (groups(("trees", 1.0, 0.0, False)), "Mostly trees."),
+        (groups(("trees", 1.0, 0.0, False)), "The answer rests on trees of all of it alone."),
         (
-            groups(("neighbours", 0.4, 0.1, True), ("who is connected to whom", 0.3, 0.021, True)),
-            "Above all neighbours; who is connected to whom adds 2.1 points.",
+            groups(("neighbours", 0.4, 0.1, True), (LINKS, 0.3, 0.021, True)),
+            "The answer rests above all on neighbours (40 %), which add 10.0 points; who is "
+            "connected to whom adds 2.1 points.",
+        ),
+        # What may be left out is not what the answer rests on.
+        (
+            groups((LINKS, 0.9, 0.0, False), ("features alone", 0.1, -0.05, False)),
+            "The largest share is that of who is connected to whom (90 %); without it the answer "
+            "would not be clearly worse: the others know that too.",
         ),
         (
-            groups(("neighbours", 0.9, 0.1, True), ("features alone", 0.1, -0.05, False)),
-            "Mostly neighbours; features alone add nothing clear.",
-        ),
-        (
-            groups(("neighbours", 0.9, 0.1, True), ("who is connected to whom", 0.1, -0.01, True)),
-            "Mostly neighbours; who is connected to whom costs 1 point.",
-        ),
-        (
-            groups(("neighbours", 0.9, 0.1, True), ("trees", 0.1, -0.03, True)),
-            "Mostly neighbours; trees cost 3.0 points.",
+            groups(("features alone", 0.9, -0.1, True), (LINKS, 0.1, -0.01, True)),
+            "The largest share is that of the columns alone (90 %); without it the answer would be "
+            "better; who is connected to whom costs 1 point.",
         ),
     ],
 )
 def test_sentence_says_what_the_answers_rest_on(rows: list[dict[str, Any]], sentence: str) -> None:
-    assert describe_groups(rows, is_share=True) == sentence
+    assert describe_groups(rows, BY_ACCURACY).replace("\xa0", " ") == sentence
+
+
+def said(ours: int, alone: int, rows: list[dict[str, Any]], fixed: int = 0) -> str:
+    """Conclude of a committee of these groups, with the first so many of 100 right."""
+    truth = np.tile([0, 1], 50)
+
+    def right(n: int) -> np.ndarray:
+        return one_hot(np.where(np.arange(100) < n, truth, 1 - truth))
+
+    others = {NO_GRAPH: right(alone), LOW_PASS: right(fixed), TWO_STEPS: right(0)}
+    fit = made_fit(np.array([1, 1, 0]), truth, right(ours), others)
+    evidence = Evidence(fit, compare(fit), rows)
+    return f"{evidence.whether_graph_helps()}. {evidence.reason()}"
+
+
+@pytest.mark.parametrize(
+    ("ours", "alone", "fixed", "rows", "words", "never"),
+    [
+        # Better than one network without connections, and nothing else speaks for them.
+        (90, 70, 0, [(LINKS, 0.9, 0.0, False)], "as much as to the conn", "connections help"),
+        (90, 70, 0, [(LINKS, 0.9, 0.1, True)], "the connections help", "as much as to"),
+        (90, 70, 85, [(LINKS, 0.9, 0.0, False)], "the connections help", "as much as to"),
+        # What trees add, they may know from columns.
+        (90, 70, 0, [("trees", 0.9, 0.1, True)], "as much as to the conn", "connections help"),
+        # A network of the columns alone learned nothing, but other models did.
+        (90, 50, 0, [("features alone", 0.5, 0.0, False), (LINKS, 0.5, 0.1, True)],
+         "Columns and connections both", "comes from the connections"),
+        (90, 50, 0, [(LINKS, 1.0, 0.1, True)], "comes from the connections", "both"),
+        (90, 89, 0, [("neighbours", 0.9, 0.0, False)], "no clear difference", "help"),
+    ],
+)  # fmt: skip
+def test_sentences_about_connections_do_not_contradict_what_members_add(
+    ours: int, alone: int, fixed: int, rows: list[Any], words: str, never: str
+) -> None:
+    text = said(ours, alone, groups(*rows), fixed)
+    assert words in text
+    assert never not in text
 
 
 def test_view_has_the_numbers_of_the_committee() -> None:

@@ -32,6 +32,7 @@ def test_committee_of_trees_alone_is_reported(
     weights = summary.fit.estimator.weights_
     assert max(weights, key=weights.__getitem__) in ("trees", "told-trees")
     assert summary.metrics["scores"]["test"]["accuracy"] == 1
-    assert "What the graph needed" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "The models that answer together" in page
     again, about, _ = load_run(tmp_path / "run")
     assert (predict_graph(again, about, graph).argmax(axis=1) == labels).all()

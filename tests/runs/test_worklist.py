@@ -10,7 +10,7 @@ from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.targets import Target, named_target
-from graphfilter.report.vertices import vertices_section
+from graphfilter.report.cases import cases_section
 from graphfilter.runs.answers import Decision
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import Plan, Source, plan_fit
@@ -91,7 +91,7 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
 
 
 def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:
-    _, table, _ = vertices_section(fit, make_worklists(fit))["tables"]
+    _, table, _ = cases_section(fit, make_worklists(fit))["tables"]
     assert len(table["whys"]) == MOST_EXPLAINED
     for why in table["whys"]:
         for bar in why["parts"]:
@@ -117,7 +117,7 @@ def fit_of_values(request) -> Fit:
 
 def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_values: Fit) -> None:
     fit = fit_of_values
-    (table,) = vertices_section(fit, make_worklists(fit))["tables"]
+    (table,) = cases_section(fit, make_worklists(fit))["tables"]
     vertices, columns, _ = most_missed(fit)
     assert len(table["whys"]) == MOST_EXPLAINED
     for v, column, row, why in zip(vertices, columns, table["rows"], table["whys"], strict=False):

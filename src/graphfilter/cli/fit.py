@@ -81,7 +81,8 @@ class Fit(TrainingOptions, TargetOptions):
             source = self.read()
         else:
             source, earlier, estimator = self._read_start(self.start_from, words)
-        source = replace(source, words=(*self.words(TargetOptions), *source.words))
+        words = (*self.words(TargetOptions), *source.words)
+        source = replace(source, words=words, noun=self.noun)
         from graphfilter.runs.plan import plan_fit
 
         estimator = estimator or self.estimator(numbers=bool(self.number))
@@ -192,7 +193,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
     from graphfilter.report.page import draw_run
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.loading import checkpoints
-    from graphfilter.runs.plan import BASELINES, plan_dry_run
+    from graphfilter.runs.plan import plan_dry_run
     from graphfilter.systems import get_system
     from graphfilter.training import Callback
     from graphfilter.util.words import count
@@ -216,7 +217,7 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
         titles.append("training with directions and edge types")
     if how.repeats > 1:
         titles.append(f"repeating on {count(how.repeats - 1, 'other split')}")
-    titles += [f"comparing: {get_system(name).title}" for name in BASELINES]
+    titles += [f"comparing: {get_system(name).title}" for name in plan.baselines]
     try:
         with training_bar(show=not quiet, titles=titles) as report:
             summary = fit_folder(
@@ -235,8 +236,8 @@ def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitR
 
 def _show(summary: "FitSummary", *, quiet: bool) -> None:
     """Print the conclusion, the table of scores, what each answer rests on, and the files."""
+    from graphfilter.report.page import describe_size
     from graphfilter.runs.findings import describe_spread
-    from graphfilter.training import REGRESSION
     from graphfilter.util.words import count
 
     fit, metrics, comparison = summary.fit, summary.metrics, summary.conclusion.comparison
@@ -250,46 +251,40 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         ]
         for part, scores in fit.scores.items()
     ]
-    graph, frequency = fit.plan.graph, metrics["label_frequency_mean"]
+    graph, noun, conclusion = fit.plan.graph, fit.plan.noun, summary.conclusion
     members = metrics.get("members")
     trained = f"{len(members)} models" if members else f"{max(metrics['epochs'])} epochs"
-    what = f"{graph.n_classes} classes, label"
-    if fit.task is REGRESSION:
-        what = f"predicting {', '.join(fit.names[:3])}{', ...' if len(fit.names) > 3 else ''},"
-    elif not fit.task.one_class:
-        what = f"predicting {len(fit.names)} labels,"
-    title = (
-        f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {what} frequency "
-        f"{'unknown' if frequency is None else f'{frequency:.2f}'}; "
-        f"{trained} in {metrics['seconds']:.1f} s"
-    )
-    say(f"{summary.conclusion.headline} {summary.conclusion.reason}".strip())
-    show_table(["part", "vertices", *(metric.name for metric in shown.values())], rows, title=title)
+    size = describe_size(graph, noun, fit)
+    title = f"{graph.name}: {size}; {trained} in {metrics['seconds']:.1f} s"
+    name, shown_score = comparison.yardstick.name, comparison.ours.shown
+    say(f"{name[0].upper()}{name[1:]} {shown_score}: {conclusion.meaning}")
+    say(f"{conclusion.headline} {conclusion.reason}".strip())
+    show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
-        say(f"{count(n_unknown, 'unlabelled vertex', 'unlabelled vertices')} predicted.")
+        say(f"{noun.count(n_unknown)} without a label predicted.")
     if fit.repeats is not None:
-        say(describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)["sentence"])
+        spread = describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)
+        say(noun.put(spread["sentence"]))
     if (decision := metrics.get("decision")) and decision["metric"] != "default":
         # What the chosen threshold gives, of the last part there is.
         part, scores = list(decision["scores"].items())[-1]
         extreme = "lowest" if decision["metric"] == "cost" else "best"
-        rule = f"{extreme} {decision['metric']} on the validation vertices"
+        rule = f"{extreme} {decision['metric']} on the validation {noun.many}"
         say(
             f"{decision['positive']} is predicted from a probability of "
             f"{decision['threshold']:.3g} "
             f"({'as given' if decision['metric'] == 'given' else rule}): {scores['found']} of "
-            f"{scores['found'] + scores['missed']} {part} vertices found, "
+            f"{scores['found'] + scores['missed']} {part} {noun.many} found, "
             f"{count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
         )
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
         say(f"{name}: {scale.words}.")
     if fit.calibration is not None:
-        say(" ".join(fit.calibration.sentences()))
-    files = ["metrics.json"]
-    files += ["filter.png"] if fit.estimator.filters_ else []
-    files += ["channels.png"] if "channels" in metrics else []
+        say(noun.put(" ".join(fit.calibration.sentences())))
+    drawn = ("filter.png", "channels.png")
+    files = ["metrics.json", *(name for name in drawn if (summary.folder / name).exists())]
     model = "" if fit.estimator.system_.keeps_graph else " and the model"
     say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "

@@ -64,6 +64,9 @@ class TargetOptions(PredictedOptions):
         vary. The model of the first split is saved.
     title : TEXT
         Title of the report. Default: the table's name.
+    noun : WORD[,PLURAL]
+        What a row of the table of vertices is, for the report: account, or Kunde,Kunden. Default:
+        found from the name of the column of ids.
     split_by : COLUMN
         Split by date or number: train on the earliest 60 %, validate on the next 20 %, test on the
         latest. For a model that will predict the future. Not a feature.
@@ -82,6 +85,7 @@ class TargetOptions(PredictedOptions):
     excel_safe: ExcelSafe = False
     repeats: int = option_field(1, SPLIT, min=1)
     title: str = option_field("", ANSWER)
+    noun: str = option_field("", ANSWER)
     split_by: str | None = option_field(None, SPLIT)
     group: str | None = option_field(None, SPLIT)
 

@@ -144,16 +144,16 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
         "share": plain(is_positive.mean()),
         "points": points,
     }
-    name, positive = PARTS[fit.part], measured["positive"]
+    name, positive, many = PARTS[fit.part], measured["positive"], fit.plan.noun.many
     start = f"“{positive}” is predicted where it is the more probable class"
     if not is_default:
         metric = {"mcc": "Matthews correlation", "f1": "F1"}.get(measured["metric"])
         metric = metric or measured["metric"].replace("_", " ")
         best = "lowest" if metric == "cost" else "best"
-        by = "as given" if metric == "given" else f"the {best} {metric} on the validation vertices"
+        by = "as given" if metric == "given" else f"the {best} {metric} on the validation {many}"
         start = f"“{positive}” is predicted from a probability of {threshold:.3g} ({by})"
     sentence = (
-        f"{start}: on the {name} vertices {chosen['found']:,} of the "
+        f"{start}: on the {name} {many} {chosen['found']:,} of the "
         f"{chosen['found'] + chosen['missed']:,} are found, with "
         f"{count(chosen['false_alarms'], 'false alarm')}"
     )

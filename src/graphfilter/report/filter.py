@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.filters import Filter, StackedFilter
-from graphfilter.report.html import plain, spread_out
+from graphfilter.report.html import percent, plain, spread_out
 from graphfilter.runs.findings import FREQUENCIES, LearnedFilter, PageContent, response_at
+from graphfilter.runs.folder import FitSummary
 from graphfilter.spectral import Density
 from graphfilter.spectral.diagnosis import HIGH_ABOVE, LOW_BELOW
 from graphfilter.spectral.plot import common_signs
@@ -22,13 +23,16 @@ MOST_COLUMNS = 150
 _PASSES = 0.5  # of the strongest band
 # Which of the low, middle and high frequencies pass: the name of it, and what that does.
 _SHAPES = {
-    (True, False, False): ("low-pass", "it averages each vertex with its neighbours"),
-    (False, True, False): ("band-pass", "it keeps the middle frequencies"),
-    (False, False, True): ("high-pass", "it contrasts each vertex with its neighbours"),
-    (True, True, False): ("a weak low-pass", "it smooths each vertex's own features a little"),
-    (False, True, True): ("a weak high-pass", "it sharpens each vertex's own features a little"),
-    (True, False, True): ("band-stop", "it drops the middle frequencies"),
-    (True, True, True): ("nearly flat", "it mostly keeps each vertex's own features"),
+    (True, False, False): ("low-pass", "averages each vertex with its neighbours"),
+    (False, True, False): ("band-pass", "keeps what changes a little from neighbour to neighbour"),
+    (False, False, True): ("high-pass", "contrasts each vertex with its neighbours"),
+    (True, True, False): ("a weak low-pass", "makes each vertex a little more like its neighbours"),
+    (False, True, True): (
+        "a weak high-pass",
+        "sets each vertex a little off its neighbours",
+    ),
+    (True, False, True): ("band-stop", "keeps what neighbours share, and what sets them apart"),
+    (True, True, True): ("nearly flat", "mostly keeps the columns of each vertex as they are"),
 }
 
 
@@ -47,25 +51,43 @@ def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float6
     return np.mean(common_signs(curves) * curves, axis=0)
 
 
-def filter_section(content: PageContent, task: Task) -> dict[str, Any]:
-    """Return the shape of the learned filter, and its pictures; without one only the learning.
+def filter_section(summary: FitSummary) -> dict[str, Any] | None:
+    """Return what the filter with a share in the answer does, and its picture; None without any.
 
-    ``is_used`` says whether a filter that is drawn has a share in the prediction.
+    Where no filter has a share one sentence says so. That a filter keeps columns as they are does
+    not stand alone where the connections help: other models bring these in then, or the little
+    that it changes is what helps.
     """
-    learned, result, density = content.filter, content.learning, content.density
-    curves = None
-    if learned is not None:
-        energy = None if content.energy is None else plain(content.energy)
-        curves = {**filter_data(learned), "density": plain(density.values)}
-        curves |= {"bins": plain(density.centres), "energy": energy}
+    content, fit = summary.content, summary.fit
+    if content is None or (learned := content.filter) is None:
+        return None
+    noun, density = fit.plan.noun, content.density
+    if not learned.is_used:
+        said = "No filter has a share in this answer, so there is none to show. "
+        said = f"{said}“graphfilter fit --model sgf” trains one alone, and shows it."
+        return {"said": said, "shape": ""}
+    share = sum(fit.estimator.fitted_members_[i].weight for i in fit.estimator.drawn_members_)
+    alone = share > 0.995
+    name, _, meaning = describe_shape(learned.members.mean(axis=0), density).partition(": ")
+    who = (
+        "The filter" if alone else f"Of the answer, {percent(share, 0)} comes from a filter, which"
+    )
+    said = f"{who} {meaning or f'is {name}'}."
+    if name == "nearly flat" and summary.conclusion.graph_helps:
+        helps = "the little that it takes from neighbours is what helps"
+        said = f"{said[:-1]}; {helps if share > 0.5 else 'other models bring in the connections'}."
+    energy = None if content.energy is None else plain(content.energy)
+    curves = {**filter_data(learned), "density": plain(density.values)}
+    curves |= {"bins": plain(density.centres), "energy": energy}
+    return {"said": noun.put(said), "shape": name, "data": {"filter": curves}}
+
+
+def learning_data(content: PageContent, task: Task) -> dict[str, Any]:
+    """Return how the first network learned, and its coefficients where it has a filter."""
+    result = content.learning
     return {
-        "shape": describe_shape(learned.members.mean(axis=0), density) if learned else "",
-        "is_used": learned is not None and learned.is_used,
-        "data": {
-            "filter": curves,
-            "coefficients": coefficient_data(result) if result else None,
-            "training": training_data(result, task) if result else None,
-        },
+        "coefficients": coefficient_data(result) if result else None,
+        "training": training_data(result, task) if result else None,
     }
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from graphfilter.data.graph import Graph
 from graphfilter.report import classes
-from graphfilter.report.filter import filter_section
+from graphfilter.report.cases import cases_section
+from graphfilter.report.filter import filter_section, learning_data
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
-from graphfilter.report.vertices import vertices_section
+from graphfilter.runs.conclusion import describe_agreement
 from graphfilter.runs.drift import Drift
 from graphfilter.runs.findings import PageContent, describe_spread
 from graphfilter.runs.fit import Fit
@@ -26,8 +27,8 @@ from graphfilter.runs.folder import FitSummary
 from graphfilter.runs.loading import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
 from graphfilter.runs.predict import Prediction
 from graphfilter.spectral import Diagnosis
-from graphfilter.training import REGRESSION
-from graphfilter.util.words import count, number
+from graphfilter.training import MULTILABEL, REGRESSION
+from graphfilter.util.words import Noun, count, number
 from graphfilter.version import __version__
 
 
@@ -35,7 +36,7 @@ def draw_run(summary: FitSummary) -> None:
     """Draw the pictures and the page of a fit into its folder."""
     folder, name = summary.folder, summary.fit.plan.graph.name
     content = _content(summary)
-    if content.filter is not None:
+    if content.filter is not None and content.filter.is_used:
         comparison = summary.conclusion.comparison
         view = replace(
             content.filter.view,
@@ -56,45 +57,43 @@ def _content(summary: FitSummary) -> PageContent:
 
 
 def render_report(summary: FitSummary) -> str:
-    """Return the page of a fit."""
+    """Return the page of a fit: one story, in the order of its sections."""
     fit, metrics, content = summary.fit, summary.metrics, _content(summary)
-    contents: dict[str, Any] = {
-        "answer": answer_section(summary),
-        "needs": content.groups,
-        "filter": filter_section(content, fit.task),
-        "graph": graph_section(fit),
-        "classes": classes.classes_section(fit) if fit.task.one_class else None,
-        "labels": classes.labels_section(fit) if "labels" in fit.task.sections else None,
-        "numbers": classes.numbers_section(fit) if fit.task is REGRESSION else None,
-        "decision": classes.decision_section(fit, metrics.get("decision")),
-        "vertices": vertices_section(fit, content.lists),
-        "made": {"setting": content.settings},
-    }
+    noun, decision = fit.plan.noun, metrics.get("decision")
+    has_edges, one_class = fit.plan.graph.n_edges > 0, fit.task.one_class
+    # What each shows, and what it is called; without content it is left out.
+    sections: dict[str, tuple[Any, str]] = {
+        "answer": (answer_section(summary), "The answer"),
+        "cases": (cases_section(fit, content.lists), f"{noun.many.capitalize()} to look at"),
+        "classes": (classes.classes_section(fit) if one_class else None, "The classes"),
+        "labels": (classes.labels_section(fit) if fit.task is MULTILABEL else None, "The labels"),
+        "numbers": (
+            classes.numbers_section(fit) if fit.task is REGRESSION else None, "The numbers",
+        ),
+        "decision": (classes.decision_section(fit, decision), "When to say yes"),
+        "graph": (graph_section(summary) if has_edges else None, "The connections"),
+        "filter": (filter_section(summary) if has_edges else None, "The filter"),
+        "made": ({"setting": content.settings}, "How it was made"),
+        "research": (research_section(summary), "For researchers"),
+    }  # fmt: skip
+    if fit.decision is not None:
+        sections["decision"] = sections["decision"][0], f"When to say “{fit.decision.positive}”"
     # What plots.js draws.
     data: dict[str, Any] = dict.fromkeys(PLOTS)
-    for section in contents.values():
+    for section, _ in sections.values():
         data |= (section or {}).get("data", {})
-    titles = {
-        "needs": "What the graph needed",
-        "filter": "The filter" if content.filter else "Learning",
-        "graph": "The graph",
-        "classes": "The classes",
-        "labels": "The labels",
-        "numbers": "The numbers",
-        "decision": f"When to predict “{fit.decision.positive if fit.decision else ''}”",
-        "vertices": "The vertices",
-        "made": "How it was made",
-    }
     return render_page(
         "report.html.j2",
         name=fit.plan.graph.name,
         summary=summary,
         fit=fit,
-        sections=[(name, titles[name]) for name in fit.task.sections if contents[name] is not None],
-        size=describe_size(fit.plan.graph, fit),
-        data=data,
+        noun=noun,
+        titles={name: title for name, (_, title) in sections.items()},
+        sections=[(name, title) for name, (shown, title) in sections.items() if shown][1:],
+        size=describe_size(fit.plan.graph, noun, fit),
+        data=data | {"noun": noun.many},
         plotly=plotly_source(),
-        **contents,
+        **{name: section for name, (section, _) in sections.items()},
     )
 
 
@@ -104,59 +103,42 @@ PLOTS = (
 )  # fmt: skip
 
 
-def describe_size(graph: Graph, fit: Fit | None = None) -> str:
+def describe_size(graph: Graph, noun: Noun | None = None, fit: Fit | None = None) -> str:
     """Return how large a graph is, and what of it was fitted, in words.
 
     >>> describe_size(Graph.from_edges([[0, 1], [1, 2]]))
-    '3 vertices, 2 edges, 0 features'
+    '3 vertices, 2 connections'
     """
     what = count(graph.n_classes, "class", "classes") if graph.n_classes else ""
     if fit is not None and not fit.task.one_class:
         what = f"predicting {count(len(fit.names), 'label')}"
         if fit.task is REGRESSION:
-            numbers = ", ".join(repr(name) for name in fit.names)
-            what = f"predicting {'the number' if len(fit.names) == 1 else 'the numbers'} {numbers}"
-    sizes = (
-        count(graph.n_vertices, "vertex", "vertices"),
-        count(graph.n_edges, "edge"),
-        count(graph.n_features, "feature"),
-    )
-    return ", ".join((*sizes, what) if what else sizes)
+            what = f"predicting {', '.join(fit.names)}"
+    sizes = [(noun or Noun()).count(graph.n_vertices)]
+    sizes += [count(graph.n_edges, "connection")] if graph.n_edges else []
+    return ", ".join([*sizes, what] if what else sizes)
 
 
 def answer_section(summary: FitSummary) -> dict[str, Any]:
-    """Return the scores of every part, written out, and their spread over repeated splits."""
-    fit, comparison = summary.fit, summary.conclusion.comparison
-    rows = []
-    for key, metric in fit.task.metrics.items():
-        if any(key in scores for scores in fit.scores.values()):
-            write = percent if metric.share else number
-            cells = [write(s[key]) if key in s else "" for s in fit.scores.values()]
-            rows.append({"name": metric.name, "cells": cells})
+    """Return the spread of the scores over repeated splits, where there are some."""
+    fit, key = summary.fit, summary.conclusion.comparison.yardstick.key
     spread = None
     if fit.repeats is not None:
-        spread = describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)
-    return {"rows": rows, "spread": spread}
+        spread = describe_spread(fit.repeats, fit.task.metrics, key)
+    return {"spread": spread}
 
 
-def graph_section(fit: Fit) -> dict[str, Any]:
-    """Return the diagnosis, the degrees, and the frequency of every class, label or number."""
-    graph, diagnosis, names = fit.plan.graph, fit.plan.diagnosis, fit.names
-    of_classes = isinstance(diagnosis, Diagnosis)
+def graph_section(summary: FitSummary) -> dict[str, Any]:
+    """Return what connections do for the answer, who is alike, and how many each has."""
+    fit = summary.fit
+    graph = fit.plan.graph
     n_neighbours = np.diff(graph.indptr)
     # Bins that double: 0, 1, 2-3, 4-7, ...
     bins = np.where(n_neighbours > 0, 1 + np.floor(np.log2(np.maximum(n_neighbours, 1))), 0)
     counts = np.bincount(bins.astype(int))
     titles = ["0", "1", *(f"{2**b}–{2 ** (b + 1) - 1}" for b in range(1, len(counts)))]
-    low = high = [None] * len(names)
-    if graph.n_edges:
-        estimate = diagnosis.label_frequency if of_classes else diagnosis.frequency
-        low, high = plain(estimate.low), plain(estimate.high)
-    value = plain(list(fit.plan.frequency.values()))
     return {
-        "kind": diagnosis.kind.replace(" %", "\xa0%") if of_classes else "",
-        "diagnosis": diagnosis if of_classes else None,
-        "advice": diagnosis.advice,
+        "agreement": describe_agreement(fit),
         "n_isolated": int(np.count_nonzero(graph.degrees == 0)),
         "degrees": {
             "smallest": int(n_neighbours.min()),
@@ -164,9 +146,34 @@ def graph_section(fit: Fit) -> dict[str, Any]:
             "mean": float(n_neighbours.mean()),
             "largest": int(n_neighbours.max()),
         },
+        "data": {"degrees": {"names": titles[: len(counts)], "counts": counts.tolist()}},
+    }
+
+
+def research_section(summary: FitSummary) -> dict[str, Any]:
+    """Return all scores, the diagnosis, frequencies, and how the first network learned."""
+    fit, content = summary.fit, _content(summary)
+    rows = []
+    for key, metric in fit.task.metrics.items():
+        if any(key in scores for scores in fit.scores.values()):
+            write = percent if metric.share else number
+            cells = [write(s[key]) if key in s else "" for s in fit.scores.values()]
+            rows.append({"name": metric.name, "cells": cells})
+    diagnosis, names = fit.plan.diagnosis, fit.names
+    of_classes = isinstance(diagnosis, Diagnosis)
+    low = high = [None] * len(names)
+    if fit.plan.graph.n_edges:
+        estimate = diagnosis.label_frequency if of_classes else diagnosis.frequency
+        low, high = plain(estimate.low), plain(estimate.high)
+    value = plain(list(fit.plan.frequency.values()))
+    return {
+        "kind": (diagnosis.kind if of_classes else diagnosis.advice).replace(" %", "\xa0%"),
+        "diagnosis": diagnosis if of_classes else None,
+        "ranges": diagnosis.ranges,
+        "rows": rows,
         "data": {
-            "degrees": {"names": titles[: len(counts)], "counts": counts.tolist()},
             "frequency": {"names": names, "value": value, "low": low, "high": high},
+            **learning_data(content, fit.task),
         },
     }
 

@@ -119,6 +119,13 @@ class Yardstick(ABC):
             return f"{100 * value:+.{digits}f}"
         return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
 
+    def size(self, value: float) -> str:
+        """Write how large a difference is."""
+        shown = self.write(abs(value), as_lead=True).lstrip("+")
+        if not self.share:
+            return shown
+        return "1 point" if shown.rstrip("0") == "1." else f"{shown} points"
+
 
 class Accuracy(Yardstick):
     """The share of vertices whose class is right."""
@@ -148,12 +155,15 @@ class Accuracy(Yardstick):
 class Ranking(Yardstick):
     """Average precision of the class that is looked for."""
 
-    key, name = "average_precision", "average precision"
+    key, name, share = "average_precision", "average precision", False
     guess, guess_title = "guessing", "guessing"
 
     def __init__(self, truth: NDArray[Any], models: Sequence[ModelOutputs], positive: int) -> None:
         super().__init__(truth, models)
         self.positive, self.strata = positive, truth
+
+    def write(self, value: float, *, as_lead: bool = False) -> str:
+        return f"{value:+.3f}" if as_lead else f"{value:.3f}"
 
     def value(self, number: int) -> float:
         return float(self.measures()[number](np.ones((1, len(self.truth))))[0])

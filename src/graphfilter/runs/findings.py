@@ -1,4 +1,4 @@
-"""What is said of a fit, computed once: its conclusion, ``metrics.json``, and what its page shows.
+"""What is measured of a fit, computed once: ``metrics.json``, and what its page shows.
 
 Page, files and terminal only read it: they ask no estimator and measure nothing themselves.
 """
@@ -15,148 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.estimators.graph import OfCommittee
-from graphfilter.estimators.sgf import CHANNELS, AdaptiveEstimator
+from graphfilter.estimators.sgf import CHANNELS
 from graphfilter.estimators.vertex import VertexEstimator, filter_at
 from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.kinds import Channels
-from graphfilter.runs.answers import answers_of, measure_decision, score_decision
-from graphfilter.runs.comparing import SIGNIFICANCE
+from graphfilter.runs.answers import measure_decision
 from graphfilter.runs.comparison import (
-    Accuracy,
     Comparison,
-    LabelsWrong,
-    MeanCost,
-    ModelOutputs,
-    Ranking,
-    compare,
 )
 from graphfilter.runs.fit import PARTS, Fit
-from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.runs.worklist import WorkList, make_worklists
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.spectral.plot import FilterView, common_signs
 from graphfilter.systems.outside import origin_of
-from graphfilter.systems.registry import GROUPS
 from graphfilter.training import FitResult
 from graphfilter.training.scores import Metric
-from graphfilter.util.words import count
 
-# Fewer vertices than this are counted rather than given in percent.
-FEW_VERTICES = 20
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 # Epochs of which the filter is kept.
 MOST_FRAMES = 60
-
-
-@dataclass(frozen=True, eq=False)
-class Conclusion:
-    """What a fit shows, in numbers and in words.
-
-    Attributes
-    ----------
-    comparison : Comparison
-        The fitted model, the baselines, and always giving the same answer.
-    headline : str
-        How good it is, whether the graph helps, and whether adapting is needed: one sentence.
-    reason : str
-        Whether features, graph or both carry the information.
-    """
-
-    comparison: Comparison
-    headline: str
-    reason: str
-
-
-def conclude(fit: Fit) -> Conclusion:
-    """Compare a fit with its baselines, and say what the comparison shows."""
-    adaptive, has_edges = isinstance(fit.estimator, AdaptiveEstimator), fit.plan.graph.n_edges > 0
-    comparison = compare(fit, "the adaptive filter" if adaptive else fit.estimator.system_.title)
-    graph = "no baselines were trained, so whether the graph helps is not known"
-    if not has_edges:
-        graph = "there are no edges, so the graph neither helps nor misleads"
-    elif NO_GRAPH in comparison.named:
-        graph = _whether_graph_helps(comparison)
-    headline = f"{_how_good(fit, comparison)}; {graph}."
-    return Conclusion(comparison, headline, _reason(comparison, has_edges=has_edges))
-
-
-def _how_good(fit: Fit, comparison: Comparison) -> str:
-    """Say how good a fit is, by the yardstick it is judged by."""
-    where = {
-        "test": "vertices it never saw",
-        "val": "validation vertices, which also chose the best epoch",
-        "train": "vertices it was trained on, as there are no others",
-    }[comparison.part]
-    yardstick, value, n = comparison.yardstick, comparison.ours.value, comparison.n_vertices
-    shown = comparison.ours.shown
-    if isinstance(yardstick, Accuracy):
-        share = f"{round(value * n)} of {n}" if n < FEW_VERTICES else f"{shown} of the"
-        return f"The model is right for {share} {where}"
-    if isinstance(yardstick, LabelsWrong):
-        return f"{shown} of the labels are predicted wrong for {where}"
-    if not isinstance(yardstick, Ranking | MeanCost):
-        return f"{fit.names[0]} is predicted with a typical error (RMSE) of {shown} for {where}"
-    assert fit.positive is not None
-    judged = fit.judged
-    says, is_positive = (x[judged] == fit.positive for x in (fit.answers, fit.plan.truth))
-    scores = score_decision(says.astype(float), is_positive, 0.5)
-    text = (
-        f"The model finds {scores['found']:,} of {scores['found'] + scores['missed']:,} "
-        f"“{fit.names[fit.positive]}” among {where}, "
-        f"with {count(scores['false_alarms'], 'false alarm')}"
-    )
-    if isinstance(yardstick, Ranking):
-        return f"{text} (average precision {shown})"
-    return f"{text}, which costs {shown} per vertex"
-
-
-def _whether_graph_helps(comparison: Comparison) -> str:
-    """Return whether the graph helps, and whether a fixed filter would do."""
-    alone, fixed = comparison.named[NO_GRAPH], comparison.named[LOW_PASS]
-    texts = {
-        "better": "the graph helps ({} without it)",
-        "worse": "the graph misleads it ({} without it)",
-        "tie": "it ties with a network without the graph ({})",
-    }
-    text = texts[alone.verdict].format(alone.shown)
-    if alone.verdict == "tie" and not comparison.graph_could_help:
-        text = f"{text}: the graph makes no clear difference"
-    does = {"better": "does worse than", "worse": "does better than", "tie": "ties with"}
-    return f"{text}, and a fixed low-pass filter ({fixed.shown}) {does[fixed.verdict]} it"
-
-
-def _reason(comparison: Comparison, *, has_edges: bool) -> str:
-    """Return whether features, graph or both carry the information; empty without baselines."""
-    named, verdict = comparison.named, comparison.guessing.verdict
-    guess = f"{comparison.yardstick.guess} ({comparison.guessing.shown})"
-    if NO_GRAPH not in named:
-        does = {"worse": "does worse than", "tie": "ties with"}.get(verdict, "")
-        return f"The model {does} {guess}." if does else ""
-    alone = named[NO_GRAPH].verdict
-    ahead = [named[n] for n in (LOW_PASS, TWO_STEPS) if n in named and named[n].verdict == "worse"]
-    if ahead and has_edges:
-        best = min(ahead, key=lambda score: score.lead or 0.0)
-        text = f"{best.title}, a fixed filter, reaches {best.shown}"
-        return f"{text}: train longer, or fit another model."
-    if verdict == "worse":
-        return f"The model does worse than {guess}: look at its errors one by one."
-    if verdict == "tie":
-        better = alone == "worse"
-        more = ": more labels or more informative features are needed"
-        return f"The model ties with {guess}{'; the features alone do better' if better else more}."
-    if not has_edges:
-        return "The information comes from the features."
-    if alone == "worse":
-        return "Rely on the features here, and check whether the edges mean what they should."
-    if comparison.features_know and alone == "better":
-        return "The features and the graph both carry information."
-    if comparison.features_know:
-        return "The features alone do about as well."
-    unclear = f"he features alone are not clearly better than {guess}"
-    if alone == "better":
-        return f"The information comes from the graph: t{unclear}."
-    return f"T{unclear}: more labels are needed to know whether the graph is."
 
 
 def describe_spread(
@@ -189,86 +67,6 @@ def describe_spread(
         text += f" (95\xa0% interval of the mean {first['interval']})"
     text += f", from {first['least']} to {first['most']}."
     return {"n": repeats["n"], "part": where, "sentence": text, "rows": list(rows.values())}
-
-
-def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
-    """Return what members of a committee have and add, by the score of a comparison.
-
-    None of an estimator that is no committee.
-
-    Returns
-    -------
-    dict or None
-        ``sentence``, ``absent``: why others have no part, by title, and ``groups`` of members that
-        look at the same thing: title, share of the weights, ``adds`` to the score of the others,
-        whether that ``is_clear``, more than chance, and its members: share, score ``alone``.
-    """
-    committee, by = fit.estimator, comparison.yardstick
-    if not isinstance(committee, OfCommittee):
-        return None
-    notes = {note.name: note for note in committee.member_notes_}
-    groups = []
-    for title, names in GROUPS.items():
-        here = [notes[name] for name in names if name in notes]
-        if not here:
-            continue
-        models = [by.models[0], *(_member_outputs(fit, n.predicted, n.second) for n in here)]
-        if (without := committee.without_[title]) is not None:
-            models.append(_member_outputs(fit, *without))
-        measure, last = by.of(models), len(here) + 1
-        group: dict[str, Any] = {"adds": None, "is_clear": False, "shown": ""}
-        if without is not None:
-            adds = measure.lead(0, last)
-            is_clear = measure.p_value(0, last) < SIGNIFICANCE
-            shown = measure.write(adds, as_lead=True)
-            group = {"adds": adds, "is_clear": is_clear, "shown": shown}
-        rows = [
-            {"title": note.title, "share": note.share, "seconds": note.seconds,
-             "alone": measure.write(measure.value(i))}
-            for i, note in enumerate(here, start=1)
-        ]  # fmt: skip
-        share = sum(note.share for note in here)
-        groups.append({"title": title, "share": share, **group, "members": rows})
-    groups.sort(key=lambda group: -group["share"])
-    sentence = describe_groups(groups, is_share=by.share)
-    return {"sentence": sentence, "groups": groups, "absent": committee.absent_}
-
-
-def _member_outputs(
-    fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None
-) -> ModelOutputs:
-    """Return what a member says of the judged vertices, by the decision of the fit."""
-    judged = fit.judged
-    if not fit.task.one_class:
-        return ModelOutputs(predicted[judged].astype(np.float64), predicted[judged])
-    if second is None:
-        return ModelOutputs(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
-    outputs = np.stack([1 - second[judged], second[judged]], axis=1)
-    return ModelOutputs(outputs, answers_of(fit.task, outputs, fit.names, fit.user_decision))
-
-
-def describe_groups(groups: Sequence[Mapping[str, Any]], *, is_share: bool) -> str:
-    """Say in one sentence what the predictions rest on; what may be chance is nothing.
-
-    ``is_share`` says whether the score is one from 0 to 1, whose differences are points.
-
-    >>> first = {"title": "features alone", "share": 0.7}
-    >>> other = {"title": "neighbours", "share": 0.3, "adds": 0.021, "is_clear": True}
-    >>> describe_groups([first, other], is_share=True)
-    'Mostly features alone; neighbours add 2.1 points.'
-    """
-    first, *others = groups
-    parts = [f"{'Mostly' if first['share'] > 0.5 else 'Above all'} {first['title']}"]
-    for group in others:
-        s = "s" if group["title"].startswith("who ") else ""
-        adds = group["adds"] or 0.0
-        if not group["is_clear"]:
-            parts.append(f"{group['title']} add{s} nothing clear")
-            continue
-        verb = "cost" if adds < 0 else "add" if is_share else "save"
-        size = f"{100 * abs(adds):.1f} points" if is_share else f"{abs(adds):.3g}"
-        parts.append(f"{group['title']} {verb}{s} {'1 point' if size == '1.0 points' else size}")
-    return "; ".join(parts) + "."
 
 
 def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -> dict[str, Any]:
@@ -449,7 +247,8 @@ def learned_filter(estimator: VertexEstimator) -> LearnedFilter | None:
         made = [filter_at(f, r, epoch) for f, r in zip(learned, results, strict=True)]
         return np.mean(signs * [response_at(f, view.operator) for f in made], axis=0)
 
-    used = any(estimator.fitted_members_[i].weight > 0 for i in estimator.drawn_members_)
+    weights = [estimator.fitted_members_[i].weight for i in estimator.drawn_members_]
+    used = estimator.has_edges_ and max(weights) > 0
     return LearnedFilter(view, epochs, [frame(e) for e in epochs], signs * members, kept, used)
 
 
@@ -468,8 +267,6 @@ class PageContent:
         Of the frequencies of the graph.
     energy : float array or None
         Of the labels on them; None where they are no classes.
-    groups : mapping or None
-        What members of a committee have and add.
     settings : tuple of (str, str)
         The parameters of the estimator.
     """
@@ -480,11 +277,10 @@ class PageContent:
     channels: tuple[Channel, ...]
     density: Density
     energy: NDArray[np.float64] | None
-    groups: Mapping[str, Any] | None
     settings: tuple[tuple[str, str], ...]
 
 
-def page_content(fit: Fit, comparison: Comparison) -> PageContent:
+def page_content(fit: Fit) -> PageContent:
     """Return what the page of a fit shows: the estimator is asked here, and by nothing after it."""
     estimator, graph, energy = fit.estimator, fit.plan.graph, None
     lists, channels = tuple(make_worklists(fit)), channels_of(estimator)
@@ -498,6 +294,5 @@ def page_content(fit: Fit, comparison: Comparison) -> PageContent:
         energy = values[np.isfinite(values).all(axis=1)].mean(axis=0)
     return PageContent(
         lists, learned, results[0] if results else None, channels, density, energy,
-        compare_members(fit, comparison),
         tuple((n, str(v)) for n, v in settings.items() if n not in ("graph", "verbose")),
     )  # fmt: skip

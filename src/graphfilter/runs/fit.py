@@ -32,7 +32,7 @@ from graphfilter.runs.answers import (
     settle,
 )
 from graphfilter.runs.comparing import mean_interval
-from graphfilter.runs.plan import BASELINES, DEFAULT_REQUEST, FitRequest, Plan, choose_split
+from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
 from graphfilter.systems.pooling import pooling_of, without_own_labels
@@ -195,7 +195,7 @@ def train_fit(
 def train_baselines(
     fit: Fit, rule: DecisionRule | None = None, *, callback: Callback = SILENT
 ) -> tuple[Fit, ...]:
-    """Train MLP, APPNP and SGC as the model of a fit was trained.
+    """Train MLP, APPNP and SGC, without edges MLP alone, as the model of a fit was trained.
 
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch, the number of networks that are averaged, the folds that they
@@ -206,7 +206,7 @@ def train_baselines(
     plan, fitted, held = fit.plan, fit.estimator, fit.estimator.held_
     held = held if fitted.in_folds else None
     made: list[Fit] = []
-    for name, meaning in BASELINES.items():
+    for name, meaning in plan.baselines.items():
         other = _baseline(fitted, name)
         if held is None:
             other.fit_prepared(

@@ -23,6 +23,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading, tables
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
 from graphfilter.runs.cases import Cases
+from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.drift import Reference
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
@@ -147,7 +148,7 @@ class FitSummary:
     """
 
     fit: Fit
-    conclusion: findings.Conclusion
+    conclusion: Conclusion
     metrics: dict[str, Any]
     content: findings.PageContent | None
     about: loading.RunDescription
@@ -234,8 +235,8 @@ def _write_run(
     draw: Callable[[FitSummary], None] | None,
 ) -> FitSummary:
     """Write every file of a run, the model last."""
-    estimator, plan, conclusion = fit.estimator, fit.plan, findings.conclude(fit)
-    content = None if draw is None else findings.page_content(fit, conclusion.comparison)
+    estimator, plan, conclusion = fit.estimator, fit.plan, conclude(fit)
+    content = None if draw is None else findings.page_content(fit)
     channels = findings.channels_of(estimator) if content is None else content.channels
     metrics = findings.measure_fit(fit, conclusion.comparison, channels)
     inside, calibration = {}, fit.calibration
@@ -277,6 +278,7 @@ def _write_run(
         reference_sha256=reference_sha256,
         cases_sha256=cases_sha256,
         start_from=start,
+        noun=f"{plan.noun.one},{plan.noun.many}",
     )
     notes = (note,) if note else ()
     summary = FitSummary(fit, conclusion, metrics, content, about, folder, request.title, notes)

@@ -90,6 +90,8 @@ class RunDescription:
     start_from : dict
         The folder of the run whose weights were begun with, and the checksum of its model; empty
         of a fresh fit.
+    noun : str
+        What a vertex is called, and several; empty of runs before 0.3.
     """
 
     command: str = ""
@@ -109,6 +111,7 @@ class RunDescription:
     reference_sha256: str = ""
     cases_sha256: str = ""
     start_from: dict[str, str] = field(default_factory=dict)
+    noun: str = ""
 
 
 def read_kept_graph(folder: str | Path, run: RunDescription) -> Graph:

@@ -30,7 +30,7 @@ from graphfilter.tables.roles import Columns
 from graphfilter.training import CLASSIFICATION
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.machine import memory_of_process, pick_device
-from graphfilter.util.words import say_bytes
+from graphfilter.util.words import Noun, say_bytes
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,8 @@ class Source:
     ----------
     words : tuple of str
         Those of the command line that name the graph and what is asked of it.
+    noun : str
+        What a vertex is called, and several, as in "account,accounts"; found where empty.
     """
 
     graph: Graph
@@ -201,6 +203,7 @@ class Source:
     origin: Mapping[str, Any] = field(default_factory=dict)
     columns: Columns | None = None
     words: tuple[str, ...] = ()
+    noun: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +235,17 @@ class Plan:
         said = {"names": [str(name) for name in target.names], "truth": truth}
         for name, value in {**said, "is_labelled": target.codes >= 0}.items():
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def noun(self) -> Noun:
+        """What a vertex is called: as was given, or as the column of ids says."""
+        encoder = self.source.encoder
+        return Noun.found(self.source.noun, encoder and dict(encoder.roles).get("id", ""))
+
+    @property
+    def baselines(self) -> Mapping[str, str]:
+        """Plain models to compare with, and what they are: without edges there is one."""
+        return BASELINES if self.graph.n_edges else {NO_GRAPH: "a plain network"}
 
     @cached_property
     def parts(self) -> NDArray[np.str_]:
@@ -323,9 +337,9 @@ def check_classes(graph: Graph) -> tuple[str, ...]:
 # passes as well as the lowest: it is shown beside, and does not answer whether low-pass will do.
 NO_GRAPH, LOW_PASS, TWO_STEPS = "mlp", "appnp", "sgc"
 BASELINES = {
-    NO_GRAPH: "a network without the graph",
-    LOW_PASS: "a fixed low-pass filter: neighbours are always averaged",
-    TWO_STEPS: "a fixed two-step average that passes the highest frequency as well as the lowest",
+    NO_GRAPH: "a network that sees no connections",
+    LOW_PASS: "a network that always averages over neighbours",
+    TWO_STEPS: "an average over two steps, always the same",
 }
 
 # A fit is refused if it needs more memory than there is even if the estimate is this much too high.
@@ -376,7 +390,7 @@ class DryRun:
             return plan, baselines
         self.check()
         n_train = len(plan.split.train)
-        for name in BASELINES if baselines else ():
+        for name in plan.baselines if baselines else ():
             cost = estimate_cost(get_system(name), plan.graph, n_train, self.available)
             if cost.memory.peak * (1 - ERROR) > self.available:
                 note = "the baselines do not fit in memory: left out."

@@ -49,8 +49,6 @@ class Task(ABC):
         Whether a vertex has one class of several.
     metrics : mapping
         The scores of :meth:`measure`, and how each is written; the first is the one to judge by.
-    sections : tuple of str
-        Of a report, in its order.
     score_name : str
         The score that is recorded every epoch beside the loss; higher is better.
     scores : mapping
@@ -66,7 +64,6 @@ class Task(ABC):
     name: ClassVar[str]
     one_class: ClassVar[bool] = False
     metrics: ClassVar[Mapping[str, Metric]]
-    sections: ClassVar[tuple[str, ...]]
     score_name: ClassVar[str]
     scores: ClassVar[Mapping[str, Score]] = {}
 
@@ -262,7 +259,6 @@ class Classification(Task):
     name = "classification"
     one_class = True
     metrics = METRICS
-    sections = ("needs", "filter", "graph", "classes", "decision", "vertices", "made")
     score_name = "accuracy"
     scores = monitors.OF_CLASSES
 
@@ -384,7 +380,6 @@ class Multilabel(_Values):
 
     name = "multilabel"
     metrics = LABEL_METRICS
-    sections = ("needs", "filter", "graph", "labels", "vertices", "made")
     score_name = "micro_f1"
     scores = monitors.OF_LABELS
 
@@ -428,7 +423,6 @@ class Regression(_Values):
 
     name = "regression"
     metrics = NUMBER_METRICS
-    sections = ("needs", "filter", "graph", "numbers", "vertices", "made")
     score_name = "r2"
 
     def decide(self, outputs: Outputs) -> NDArray[Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 # Numbers from here on are written with an exponent.
 _LONGEST = 1e15
@@ -16,6 +18,78 @@ def count(n: int, one: str, many: str | None = None) -> str:
     ('1 edge', '2,000 edges', '2 vertices')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+# Words of a column of ids that do not say of what.
+_NO_NOUNS = {
+    "code", "id", "ids", "idx", "index", "key", "name", "no", "nr", "num", "number", "uid", "uuid",
+}  # fmt: skip
+# A word of ours, not part of a name, a path, an option or a quotation.
+_VERTEX = re.compile(
+    r"(?<![\w'\"`“/.-])(?:(an?) )?(vert(?:ex|ices))(?![\w'\"`”/-]|\.\w)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What a user calls a vertex.
+
+    Examples
+    --------
+    >>> Noun.found("", "account_id").put("Vertices like a vertex of 'vertex', vertices.csv.")
+    "Accounts like an account of 'vertex', vertices.csv."
+    >>> Noun.found("Kunde,Kunden", "id"), Noun.found("", "id"), Noun.found("", "county").count(2)
+    (Noun(one='Kunde', many='Kunden'), Noun(one='row', many='rows'), '2 counties')
+    """
+
+    one: str = "vertex"
+    many: str = "vertices"
+
+    @classmethod
+    def found(cls, given: str, column: str | None) -> Noun:
+        """Return the noun that was given, else that in the name of the column of ids.
+
+        A row where that names nothing; a vertex where there is no table (None).
+        """
+        if given:
+            one, _, many = (part.strip() for part in given.partition(","))
+            return cls(one, many or _plural(one))
+        if column is None:
+            return cls()
+        apart = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column))
+        words = [re.sub(r"(?<=\w{4})(?<!o)id$", "", word.lower()) for word in apart]
+        word = " ".join(word for word in words if word not in _NO_NOUNS)
+        # Up to four capitals are an abbreviation.
+        if not 2 < len(word) <= 30 or (len(word) < 5 and column.isupper()):
+            word = "row"
+        if re.search(r"[^isu]s$", word):
+            return cls(word[:-1], word)
+        return cls(word, _plural(word))
+
+    def count(self, n: int) -> str:
+        """Return a count of them."""
+        return count(n, self.one, self.many)
+
+    def put(self, text: str) -> str:
+        """Return a text of ours with this noun in the place of vertex and vertices."""
+
+        def noun(match: re.Match[str]) -> str:
+            article, word = match[1] or "", match[2]
+            put = self.one if word.lower() == "vertex" else self.many
+            if article:
+                an = "an" if put[0].lower() in "aeio" else "a"
+                return f"{an.capitalize() if article[0] == 'A' else an} {put}"
+            return put[0].upper() + put[1:] if word[0] == "V" else put
+
+        return _VERTEX.sub(noun, text)
+
+
+def _plural(word: str) -> str:
+    if word in ("vertex", "person"):
+        return {"vertex": "vertices", "person": "people"}[word]
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"
 
 
 def listed(words: Sequence[str]) -> str:

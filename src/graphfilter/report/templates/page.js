@@ -67,6 +67,24 @@ function makeSortable(table) {
   });
 }
 
+// A table that is wider than its box becomes one block per row, each number beside its heading.
+function fitTable(box) {
+  const table = box.querySelector(":scope > table:not(.matrix)");
+  if (!table?.tHead) return;
+  const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  for (const row of table.tBodies[0].rows) {
+    [...row.cells].forEach((cell, i) => { cell.dataset.head = heads[i] ?? ""; });
+  }
+  const fit = () => {
+    table.classList.remove("stacked");
+    table.classList.toggle("stacked", box.scrollWidth > box.clientWidth + 1);
+  };
+  let width = 0;
+  new ResizeObserver(() => {
+    if (box.clientWidth !== width) { width = box.clientWidth; fit(); }
+  }).observe(box);
+}
+
 // Say on which side a box that scrolls has more to see.
 function markMore(box) {
   const mark = () => {
@@ -78,6 +96,7 @@ function markMore(box) {
 }
 
 function startPage(redraw) {
+  document.querySelectorAll(".scroll, .vertices").forEach(fitTable);
   document.querySelectorAll(".scroll").forEach(markMore);
   for (const box of document.querySelectorAll("input[data-table]")) {
     box.addEventListener("input", () => searchTable(box));

@@ -14,8 +14,8 @@ const asText = (name, most = 40) => {
   return cut.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 };
 
-const frequencyAxis = () => (window.innerWidth < 640 ? "graph frequency"
-  : "graph frequency (0: neighbours agree, 2: they disagree)");
+const frequencyAxis = () => (window.innerWidth < 640 ? "0: neighbours agree, 2: they differ"
+  : "graph frequency (0: neighbours agree, 2: they differ)");
 
 const layout = (changes = {}) => {
   const c = colours();

@@ -1,4 +1,5 @@
 const data = JSON.parse(document.getElementById("data").textContent);
+const many = asText(data.noun);
 
 // With more classes the names would overlap; hovering shows them.
 const MOST_NAMES = 24;
@@ -12,9 +13,9 @@ function drawFilter() {
   const width = f.bins.length > 1 ? f.bins[1] - f.bins[0] : 2;
   const background = { yaxis: "y2", hoverinfo: "skip", type: "bar", width };
   const traces = [
-    { ...background, x: f.bins, y: f.density, name: "all frequencies of the graph",
+    { ...background, x: f.bins, y: f.density, name: "all there is in this graph",
       marker: { color: c.faint, opacity: 0.22 } },
-    ...(f.energy ? [{ ...background, x: f.bins, y: f.energy, name: "energy of the labels",
+    ...(f.energy ? [{ ...background, x: f.bins, y: f.energy, name: "where the classes lie",
       marker: { color: c.orange, opacity: 0.28 } }] : []),
     ...f.members.map((y, i) => ({ x: f.x, y, mode: "lines", hoverinfo: "skip",
       name: "members", legendgroup: "members", showlegend: i === 0,
@@ -27,7 +28,7 @@ function drawFilter() {
       line: { color: c.blue, width: 3.5 },
       hovertemplate: "frequency %{x:.2f}<br>response %{y:.3f}<extra></extra>" },
     { x: data.frequency.value, y: data.frequency.value.map(() => 0), mode: "markers",
-      name: f.energy ? "label frequency of a class" : "frequency of what is predicted", cliponaxis: false, text: data.frequency.names.map((n) => asText(n)),
+      name: f.energy ? "a class" : "what is predicted", cliponaxis: false, text: data.frequency.names.map((n) => asText(n)),
       marker: { color: c.orange, symbol: "triangle-up", size: 10,
         line: { color: c.ground, width: 1 } },
       hovertemplate: "%{text}: %{x:.2f}<extra></extra>" },
@@ -102,9 +103,9 @@ function drawTraining() {
 function drawGraph() {
   const c = colours();
   const f = data.frequency;
-  draw("degree-plot", [{ type: "bar", x: data.degrees.names, y: data.degrees.counts,
-    marker: { color: c.blue }, hovertemplate: "%{x} neighbours: %{y:,} vertices<extra></extra>" }],
-  { xaxis: { title: { text: "neighbours" }, type: "category" }, yaxis: { title: { text: "vertices" } } });
+  if (data.degrees) draw("degree-plot", [{ type: "bar", x: data.degrees.names, y: data.degrees.counts,
+    marker: { color: c.blue }, hovertemplate: `%{x} neighbours: %{y:,} ${many}<extra></extra>` }],
+  { xaxis: { title: { text: "neighbours" }, type: "category" }, yaxis: { title: { text: many } } });
   const names = f.names.map((name) => asText(name, 18));
   const away = (end) => f.value.map((v, i) => (f[end][i] === null || v === null ? 0
     : Math.max(0, end === "high" ? f.high[i] - v : v - f.low[i])));
@@ -137,9 +138,9 @@ function drawClasses() {
     texttemplate: shown ? "%{text}" : "", customdata: m.counts.map((row, i) =>
       row.map((_, j) => `${names[i]} → ${names[j]}`)),
     zmin: 0, zmax: 1, colorscale: [[0, c.ground], [1, "#0072b2"]], showscale: false,
-    hovertemplate: "%{customdata}<br>%{text} vertices, %{z:.1%} of the row<extra></extra>" }],
+    hovertemplate: `%{customdata}<br>%{text} ${many}, %{z:.1%} of the row<extra></extra>` }],
   { xaxis: { ...ticks, title: { text: "predicted" }, side: "bottom" },
-    yaxis: { ...ticks, title: { text: "given" }, autorange: "reversed" } });
+    yaxis: { ...ticks, title: { text: "is" }, autorange: "reversed" } });
   const k = data.calibration;
   const largest = Math.max(...k.count);
   draw("calibration-plot", [
@@ -148,7 +149,7 @@ function drawClasses() {
     { x: k.confidence, y: k.accuracy, mode: "lines+markers", name: "this model", cliponaxis: false, text: k.count,
       line: { color: c.blue }, marker: { color: c.blue,
         size: k.count.map((n) => 6 + 14 * Math.sqrt(n / largest)) },
-      hovertemplate: "said %{x:.0%}, was %{y:.0%} of %{text} vertices<extra></extra>" }],
+      hovertemplate: `said %{x:.0%}, was %{y:.0%} of %{text} ${many}<extra></extra>` }],
   { xaxis: { ...percent, title: { text: "how sure it is" } },
     yaxis: { ...percent, title: { text: "how often it is right" } } });
 }
@@ -161,7 +162,7 @@ function drawScatter() {
   draw("scatter-plot", [
     { x: ends, y: ends, mode: "lines", name: "as observed", hoverinfo: "skip",
       line: { color: c.faint, dash: "dash" } },
-    { x: s.observed, y: s.predicted, mode: "markers", name: "vertices", cliponaxis: false,
+    { x: s.observed, y: s.predicted, mode: "markers", name: many, cliponaxis: false,
       text: s.ids.map((id) => asText(id)),
       marker: { color: c.blue, size: 6, opacity: s.observed.length > 500 ? 0.35 : 0.6 },
       hovertemplate: "%{text}<br>observed %{x:.4g}, predicted %{y:.4g}<extra></extra>" },

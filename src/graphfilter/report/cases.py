@@ -1,17 +1,17 @@
-"""The section on vertices: lists of those worth a look, with bars that say why."""
+"""The section on cases: lists of vertices worth a look, with bars that say why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from graphfilter.runs.fit import Fit
+from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.runs.worklist import LARGEST_ERRORS, LEAST_SURE, MOST_LIKELY, MOST_LISTED, WorkList
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import number, signed
 
 
-def vertices_section(fit: Fit, lists: Iterable[WorkList]) -> dict[str, Any]:
+def cases_section(fit: Fit, lists: Iterable[WorkList]) -> dict[str, Any]:
     """Return the lists as tables: heads and cells, numbers from column ``first_number`` on."""
     return {"tables": [_table(fit, one) for one in lists]}
 
@@ -25,35 +25,44 @@ def _table(fit: Fit, listed: WorkList) -> dict[str, Any]:
     return {"id": listed.name, **table, "whys": [_why(one) for one in listed.explanations]}
 
 
+def part_of(fit: Fit, vertex: int) -> str:
+    """Return the part of a vertex in words."""
+    part = str(fit.plan.parts[vertex])
+    return PARTS.get(part, part)
+
+
 def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
     names, codes, decision = fit.names, fit.plan.target.codes, fit.user_decision
     labelled = fit.plan.is_labelled[listed.vertices].any()
     ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
     # Without labels where all lack them.
     shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
-    heads = ["Vertex", "Part", "Given", "Predicted", "Probability", "Of the given"]
+    noun = fit.plan.noun
+    heads = [
+        noun.one.capitalize(), "Part", "Label", "Predicted", "Probability", "That of its label",
+    ]  # fmt: skip
     if listed.name == MOST_LIKELY:
         assert fit.positive is not None
         name = f"“{names[fit.positive]}”"
         title = f"Most likely {name}"
         which = "not trained on" if labelled else "without a label"
-        text = f"The vertices {which} whose probability of {name} is highest{cut}."
+        text = f"The {noun.many} {which} whose probability of {name} is highest{cut}."
         heads[4], shown = f"Probability of {name}", (0, 1, 3, 4)
     elif listed.name == LEAST_SURE:
         title, rule = "Least sure", "most probable class is the least probable"
         if decision is not None:
             rule = f"probability of “{decision.positive}” is nearest to {decision.threshold:.3g}"
-        text = f"The predictions to check first: the vertices whose {rule}{cut}."
+        text = f"The predictions to check first: the {noun.many} whose {rule}{cut}."
     else:
         title = "Possible label errors"
-        text = f"Labelled vertices, trained ones too, predicted otherwise than their label{cut}."
+        text = f"Labelled {noun.many}, trained ones too, predicted otherwise than their label{cut}."
     rows = []
     for v in listed.vertices.tolist():
         label, answer = int(codes[v]), int(fit.answers[v])
         of = fit.positive if listed.name == MOST_LIKELY else answer
         row = (
             str(ids[v]),
-            str(fit.plan.parts[v]),
+            part_of(fit, v),
             "" if label < 0 else names[label],
             names[answer],
             f"{fit.outputs[v, of]:.3f}",
@@ -84,13 +93,15 @@ def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
             written = [", ".join(each) or "none" for each in has]
         which = [fit.names[column]] if several else []
         shown = number(error) if numbers else f"{error:.3f}"
-        rows.append([str(ids[v]), str(fit.plan.parts[v]), *which, *written, shown])
+        part = part_of(fit, v)
+        rows.append([str(ids[v]), part, *which, *written, shown])
     return {
         "title": "Largest errors",
-        "why": f"Vertices, trained ones too, whose known value is missed most{cut}: exceptions, or "
-        "mistakes in the table.",
+        "why": f"{fit.plan.noun.many.capitalize()}, trained ones too, whose known value is missed "
+        f"most{cut}: exceptions, or mistakes in the table.",
         "heads": [
-            "Vertex", "Part", *(["Number"] if several else []), "Given", "Predicted",
+            fit.plan.noun.one.capitalize(), "Part", *(["Number"] if several else []), "Known",
+            "Predicted",
             "Error" if numbers else "Log loss",
         ],
         "rows": rows,
