@@ -130,6 +130,7 @@ def test_names_of_the_package_in_the_docs_exist() -> None:
 
 def test_options_named_in_the_docs_exist() -> None:
     from graphfilter.cli.app import app
+    from graphfilter.cli.options import OLD
 
     def options(command: Any) -> set[str]:
         own = {word for p in command.params for word in (*p.opts, *p.secondary_opts)}
@@ -144,7 +145,7 @@ def test_options_named_in_the_docs_exist() -> None:
         f"{page}: {option}"
         for page, text in pages_of_today().items()
         for option in re.findall(r"(?<![\w-])--[a-z][\w-]+", text)
-        if option not in known
+        if option not in known and not (page == "docs/commands.md" and option in OLD)
     ]
     assert not gone
 

@@ -242,7 +242,7 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--number", "revenue"), ("--number", "revenue", "--split-by", "founded")]
+    "words", [("--number", "revenue"), ("--number", "revenue", "--split", "founded=time")]
 )
 def test_vertices_are_opened_once(graphfilter, tmp_path: Path, monkeypatch, words) -> None:
     opened: list[str] = []

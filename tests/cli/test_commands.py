@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 import graphfilter
 from graphfilter.cli.app import app, laid_out
-from graphfilter.cli.options import PANELS, RUN
+from graphfilter.cli.options import MEANT, OLD, PANELS, RARE, RUN, renewed
 from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.training.loop import Training
 from graphfilter.util.errors import DataFileError
@@ -116,7 +116,7 @@ def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("fit", "--dataset", "karate", "--allow-missing"), "--allow-missing is for tables"),
         (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
-        (("fit", "--dataset", "karate", "--epoch", 3), ". See graphfilter fit --help."),
+        (("fit", "--dataset", "karate", "--epoch", 3), "'--epochs'? See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
     ],
 )
@@ -177,13 +177,14 @@ def test_command_has_an_example_and_flags_take_no_value(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", FIRST)
-def test_at_most_eight_options_come_first_and_the_others_are_more(words: str) -> None:
+def test_at_most_eight_options_come_first_and_forty_are_shown(words: str) -> None:
     assert len(FIRST[words]) <= 8
     options = [p for p in COMMANDS[words].params if p.param_type_name == "option"]
     first = [p.name for p in options if not p.rich_help_panel]
     assert tuple(first) == FIRST[words]
     others = [p.rich_help_panel for p in options[len(first) :]]
-    assert all(panel.startswith("More: ") for panel in others)
+    assert all(p.hidden == (p.rich_help_panel in RARE) for p in options)
+    assert len([p for p in options if not p.hidden]) <= 40
     places = [PANELS.index(panel) for panel in others if panel in PANELS]
     assert places == sorted(places)
 
@@ -232,7 +233,36 @@ def test_every_option_of_the_list_is_one_of_a_command() -> None:
         command = groups.pop()
         groups += getattr(command, "commands", {}).values()
         known |= {word for each in command.params for word in each.opts}
-    assert {*map(word_of, ARGUMENTS)} <= known
+    said = {*(word.partition(" ")[0] for word in map(word_of, ARGUMENTS)), *MEANT.values()}
+    assert said <= known
+    assert not {*MEANT, *OLD} & {word for each in COMMANDS["fit"].params for word in each.opts}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("--drop a,b --quiet", "--column a=drop --column b=drop --quiet"),
+        ("--features=a --categorical b", "--column a=only --column b=category"),
+        ("--split-by day --scale log", "--split day=time --number-scale log"),
+        ("--source a --to b --group", "--from a --to b --group"),
+        ("--title --x --label y", "--title --x --label y"),
+    ],
+)
+def test_options_of_the_last_version_are_said_and_do_the_same(old: str, new: str) -> None:
+    command = COMMANDS["fit"]
+    words, notes = renewed(old.split(), {word for each in command.params for word in each.opts})
+    assert words == new.split()
+    assert len(notes) == len([word for word in old.split() if word.partition("=")[0] in OLD]) - (
+        old.endswith("--group")
+    )
+    # A command whose own option has that name keeps it.
+    assert renewed(old.split(), list(OLD)) == (old.split(), [])
+
+
+@pytest.mark.parametrize("typo", ["--vertice", "--nodes", "--labell", "--predict"])
+def test_a_typo_is_answered_by_spelling_and_by_meaning(graphfilter, typo: str) -> None:
+    meant = MEANT.get(typo, {"--vertice": "--vertices", "--labell": "--label"}.get(typo))
+    assert f"no option '{typo}'; did you mean '{meant}'?" in graphfilter("fit", typo, "x").err
 
 
 @pytest.mark.parametrize("room", ["tables", "data", "estimators", "runs", "report", "large"])
@@ -251,7 +281,7 @@ def test_every_argument_that_a_message_names_has_its_option(room: str) -> None:
     [
         ("pass `allow_missing=True`", "pass --allow-missing"),
         ("`keep_graph=False` leaves it out", "--no-keep-graph leaves it out"),
-        ("`drop=('my age',)`", "--drop 'my age'"),
+        ("`drop=('my age', 'b')`", "--column 'my age=drop' --column b=drop"),
         ("`kinds=(('a b', 'text'),)`", "--column 'a b=text'"),
         ("`model='sgf'`", "--model sgf"),
         ("a smaller `hidden_size`", "a smaller --hidden"),

@@ -103,7 +103,8 @@ def tables(tmp_path: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "target", [("--label", "kind", "--drop", "price"), ("--number", "price", "--drop", "kind")]
+    "target",
+    [("--label", "kind", "--column", "price=drop"), ("--number", "price", "--column", "kind=drop")],
 )
 def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
@@ -140,7 +141,7 @@ def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp
     frame.to_csv(path, index=False)
     run = tmp_path / "run"
     quick = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines", "--quiet")
-    words = ("--label", "kind", "--drop", "price", "--out", run)
+    words = ("--label", "kind", "--column", "price=drop", "--out", run)
     assert graphfilter("fit", *tables, *words, *quick).code == 0
     result = graphfilter("suggest", run, "--quiet")
     assert result.code == 2
@@ -150,7 +151,7 @@ def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp
 def test_suggest_knows_vertices_by_their_ids(graphfilter, tables, tmp_path: Path) -> None:
     """The table's rows may have moved since the fit; other vertices are refused."""
     run, quick = tmp_path / "run", ("--model", "sgf", "--epochs", 2, "--layers", 2)
-    words = ("--label", "kind", "--drop", "price", "--no-baselines", "--quiet")
+    words = ("--label", "kind", "--column", "price=drop", "--no-baselines", "--quiet")
     assert graphfilter("fit", *tables, *words, *quick, "--out", run).code == 0
     path = Path(tables[3])
     frame = pd.read_csv(path)

@@ -241,7 +241,7 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
         (("--label", "kind", "--device", "abacus"), "device must be"),
         (("--label", "kind", "--monitor", "roc_aux"), "did you mean 'roc_auc'"),
         (("--label", "kind", "--dataset", "cora"), "name one graph"),
-        (("--label", "kind", "--source", "from"), "there is no column 'from'"),
+        (("--label", "kind", "--from", "from"), "there is no column 'from'"),
     ],
 )
 def test_fit_explains_bad_options_and_writes_nothing(
@@ -352,7 +352,7 @@ def test_predict_uses_the_columns_fit_was_told(graphfilter, tmp_path: Path) -> N
     edges = "one,two,strength\n" + "".join(f"v{i},v{(i + 1) % 12},{i + 1}\n" for i in range(12))
     tables = write(tmp_path, edges, VERTICES)
     run, out = tmp_path / "run", tmp_path / "p.csv"
-    named = ("--source", "one", "--target", "two", "--weight", "strength", "--label", "kind")
+    named = ("--from", "one", "--to", "two", "--weight", "strength", "--label", "kind")
     assert graphfilter("fit", *tables, *named, "--out", run, *QUICK).code == 0
     assert graphfilter("predict", run, *tables, "--out", out).code == 0
     first, again = rows_of(run / "predictions.csv"), rows_of(out)

@@ -75,7 +75,17 @@ def test_fit_of_a_number_leaves_a_whole_run(
     graphfilter, tables, tmp_path: Path, graph: Graph, price: np.ndarray
 ) -> None:
     run = tmp_path / "run"
-    words = ("--number", "price", "--drop", "lift,garden", "--out", run, *QUICK)
+    words = (
+        "--number",
+        "price",
+        "--column",
+        "lift=drop",
+        "--column",
+        "garden=drop",
+        "--out",
+        run,
+        *QUICK,
+    )
     result = graphfilter("fit", *tables, *words)
     assert result.code == 0, result.err
     assert "R²" in result.out
@@ -104,7 +114,7 @@ def test_fit_of_labels_leaves_a_whole_run(
     graphfilter, tables, tmp_path: Path, graph: Graph, labels: np.ndarray
 ) -> None:
     run = tmp_path / "run"
-    words = ("--multilabel", "lift,garden", "--drop", "price", "--out", run, *QUICK)
+    words = ("--multilabel", "lift,garden", "--column", "price=drop", "--out", run, *QUICK)
     result = graphfilter("fit", *tables, *words)
     assert result.code == 0, result.err
     assert {p.name for p in run.iterdir()} == FILES
@@ -142,7 +152,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
 def test_predict_scores_each_of_several_numbers_on_its_own_column(
     graphfilter, tables, tmp_path: Path
 ) -> None:
-    words = ("--number", "price,c", "--drop", "lift,garden")
+    words = ("--number", "price,c", "--column", "lift=drop", "--column", "garden=drop")
     words = (*words, *QUICK, "--no-baselines", "--out", tmp_path / "run")
     fitted = graphfilter("fit", *tables, *words)
     assert "predicting price, c" in " ".join(fitted.out.split())
@@ -174,13 +184,16 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
         (("--number", "price", "--balanced"), "--balanced is for one class"),
         (("--number", "price", "--label", "lift"), "--label is for one class"),
-        (("--number", "price", "--features", "price,a"), "leave it out of --features"),
+        (("--number", "price", "--column", "price=only"), "give it no --column"),
         (("--number", "price", "--monitor", "roc_auc"), "must be one of r2, loss"),
         (("--number", "price", "--monitor", "accuracy"), "must be one of r2, loss"),
         (("--multilabel", "lift,garden", "--monitor", "accuracy"), "must be one of micro_f1"),
-        (("--number", "price", "--scale", "square"), "unknown scale"),
+        (("--number", "price", "--number-scale", "square"), "unknown scale"),
         (("--number", "price", "--coverage", "90"), "coverage must be between 0 and 1; got 90"),
-        (("--multilabel", "lift,garden", "--scale", "log"), "--scale applies to --number only"),
+        (
+            ("--multilabel", "lift,garden", "--number-scale", "log"),
+            "--number-scale applies to --number only",
+        ),
     ],
 )
 def test_fit_explains_a_bad_target_and_writes_nothing(
@@ -244,7 +257,7 @@ def parts(run: Path) -> dict[int, str]:
 
 def test_split_by_dates_tests_on_the_latest(graphfilter, dated_tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    done = graphfilter("fit", *dated_tables, "--split-by", "seit", "--out", run, *QUICK_SPLITS)
+    done = graphfilter("fit", *dated_tables, "--split", "seit=time", "--out", run, *QUICK_SPLITS)
     assert done.code == 0, done.err
     part = parts(run)
     assert part[5] == "unused"
@@ -266,8 +279,8 @@ def test_no_house_is_in_two_parts(graphfilter, dated_tables, tmp_path: Path) -> 
     done = graphfilter(
         "fit",
         *dated_tables,
-        "--group",
-        "haus",
+        "--split",
+        "haus=group",
         "--repeats",
         2,
         "--out",
@@ -284,18 +297,20 @@ def test_no_house_is_in_two_parts(graphfilter, dated_tables, tmp_path: Path) -> 
 
 def test_wrong_columns_are_said(graphfilter, dated_tables, tmp_path: Path) -> None:
     fit = ("fit", *dated_tables, "--out", tmp_path / "run", *QUICK_SPLITS)
-    done = graphfilter(*fit, "--split-by", "seid")
+    done = graphfilter(*fit, "--split", "seid=time")
     assert done.code == 2
     assert "seid" in done.err
-    done = graphfilter(*fit, "--split-by", "haus")
+    done = graphfilter(*fit, "--split", "haus=time")
     assert done.code == 2
     assert "must hold dates or numbers" in done.err
     done = graphfilter(*fit, "--split-by", "seit", "--group", "haus")
     assert done.code == 2
-    assert "give one of them" in done.err
-    done = graphfilter("fit", "--dataset", "karate", "--group", "x", "--out", tmp_path / "run")
+    assert "given twice; give one" in done.err
+    done = graphfilter(
+        "fit", "--dataset", "karate", "--split", "x=group", "--out", tmp_path / "run"
+    )
     assert done.code == 2
-    assert "names a column of a table" in done.err
+    assert "--split is for tables" in done.err
     assert not (tmp_path / "run").exists()
 
 
@@ -321,10 +336,60 @@ def test_times_are_read_from_numbers_dates_and_typed_columns(tmp_path: Path) -> 
 N = 150
 QUICK_COVERAGE = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
 TARGETS = {
-    "kind": ("--label", "kind", "--drop", "price,cost,lift,garden,day"),
-    "number": ("--number", "price", "--drop", "kind,cost,lift,garden,day"),
-    "numbers": ("--number", "price,cost", "--drop", "kind,lift,garden,day", "--scale", "log,rank"),
-    "labels": ("--multilabel", "lift,garden", "--drop", "kind,price,cost,day"),
+    "kind": (
+        "--label",
+        "kind",
+        "--column",
+        "price=drop",
+        "--column",
+        "cost=drop",
+        "--column",
+        "lift=drop",
+        "--column",
+        "garden=drop",
+        "--column",
+        "day=drop",
+    ),
+    "number": (
+        "--number",
+        "price",
+        "--column",
+        "kind=drop",
+        "--column",
+        "cost=drop",
+        "--column",
+        "lift=drop",
+        "--column",
+        "garden=drop",
+        "--column",
+        "day=drop",
+    ),
+    "numbers": (
+        "--number",
+        "price,cost",
+        "--column",
+        "kind=drop",
+        "--column",
+        "lift=drop",
+        "--column",
+        "garden=drop",
+        "--column",
+        "day=drop",
+        "--number-scale",
+        "log,rank",
+    ),
+    "labels": (
+        "--multilabel",
+        "lift,garden",
+        "--column",
+        "kind=drop",
+        "--column",
+        "price=drop",
+        "--column",
+        "cost=drop",
+        "--column",
+        "day=drop",
+    ),
 }
 
 
@@ -402,7 +467,20 @@ def test_coverage_above_what_was_asked_is_explained_for_classes(
 
 def test_promise_is_not_given_for_another_time(graphfilter, house_tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    words = ("--label", "kind", "--drop", "price,cost,lift,garden", "--split-by", "day")
+    words = (
+        "--label",
+        "kind",
+        "--column",
+        "price=drop",
+        "--column",
+        "cost=drop",
+        "--column",
+        "lift=drop",
+        "--column",
+        "garden=drop",
+        "--split",
+        "day=time",
+    )
     result = graphfilter(
         "fit", *house_tables, *words, "--coverage", 0.9, "--out", run, *QUICK_COVERAGE
     )

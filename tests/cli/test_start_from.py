@@ -124,7 +124,7 @@ def test_what_cannot_be_started_from_is_one_line(
     for words, said in (
         ((*new, "--model", "gcn"), "--model must be that of the run"),
         ((*new, "--model", "sgf", "--layers", 5), "of the model to be fitted"),
-        ((*new, "--drop", "size"), "--drop must be as in the run"),
+        ((*new, "--column", "size=drop"), "=drop must be as in the run"),
         ((*new, "--repeats", 2), "leave it out with --start-from"),
         ((*new[:3], tmp_path / "years.csv", *new[4:]), "'age'"),
         ((*new[:3], tmp_path / "milk.csv", *new[4:]), "it predicts 'coffee', 'tea'"),

@@ -114,7 +114,8 @@ def test_two_stores_train_on_earlier_edges_and_predict_with_all(graphfilter, tmp
     assert graphfilter(*predict, tmp_path / "by-store.csv").code == 0
     whole = graphfilter(
         "fit", *files, "--weight", "logins", "--edge-time", "first_seen", "--as-of", "2024-01-01",
-        *FAST, "--drop", "logins,first_seen", "--out", tmp_path / "whole",
+        *FAST, "--column", "logins=drop", "--column", "first_seen=drop",
+        "--out", tmp_path / "whole",
     )  # fmt: skip
     assert whole.code == 0, whole.err
     by_store, by_time = (

@@ -21,9 +21,9 @@ from typing import Any
 import typer
 import typer.core
 
-from graphfilter.cli.options import PANELS, RUN
-from graphfilter.cli.screen import complain
-from graphfilter.util.errors import ConfigError
+from graphfilter.cli.options import MEANT, PANELS, RARE, RUN, renewed
+from graphfilter.cli.screen import complain, tell
+from graphfilter.util.errors import ConfigError, did_you_mean
 from graphfilter.util.plugins import COMMANDS, plug_ins, why_broken
 from graphfilter.version import __version__
 
@@ -70,6 +70,15 @@ class _LaidOut:
                     if param.name == name:
                         param.metavar, param.help = metavar or None, " ".join(words.split())
         self.params = laid_out(self.params, self.first)
+        for param in self.params:
+            param.hidden |= getattr(param, "rich_help_panel", None) in RARE
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        names = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
+        args, notes = renewed(args, names)
+        tell(notes, quiet="--quiet" in args)
+        above: Any = super()
+        return above.parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
         above: Any = super()
@@ -226,6 +235,11 @@ def run_command(words: list[str]) -> int:
     except usage_error as error:
         raised: Any = error
         path = raised.ctx.command_path if raised.ctx else "graphfilter"
+        if name := getattr(raised, "option_name", "") * hasattr(raised, "possibilities"):
+            known = [word for param in raised.ctx.command.params for word in param.opts]
+            hint = f"; did you mean {MEANT[name]!r}?" if MEANT.get(name) in known else ""
+            raised.message = f"there is no option {name!r}{hint or did_you_mean(name, known)}"
+            raised.possibilities = []
         message = " ".join(raised.format_message().split())
         # Empty where a command without words has shown its help.
         if message:

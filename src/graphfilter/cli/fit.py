@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 # What the columns of a table are is settled by the run to start from.
-_SETTLED = ("features", "categorical", "drop", "kinds", "vertex_kind")
+_SETTLED = ("features", "drop", "kinds", "vertex_kind")
 # Parts of the memory that a fit takes.
 _PARTS = {
     "program": "program and libraries",
@@ -58,7 +58,7 @@ class Fit(TrainingOptions, TargetOptions):
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
     """
 
-    first: ClassVar[str] = "edges vertices label out dataset model seconds resume"
+    first: ClassVar[str] = "vertices edges label number out dataset"
     context: typer.Context
 
     def __call__(self) -> None:
@@ -109,8 +109,8 @@ class Fit(TrainingOptions, TargetOptions):
         model = self.model or DEFAULT
         if self.seconds is not None and model not in COMMITTEES:
             raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
-        if self.scale is not None and not self.number:
-            raise ConfigError("--scale applies to --number only; leave it out.")
+        if self.number_scale is not None and not self.number:
+            raise ConfigError("--number-scale applies to --number only; leave it out.")
         if model == SGF:
             return words
         if "--members" in words and model.partition("@")[0] in COMMITTEES:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from graphfilter.cli.options import (
     ANSWER,
+    FEW_ANSWERS,
+    FEW_TRAINING,
     PAPER,
     SPLIT,
     TRAINING,
-    TWO_CLASSES,
     Device,
     ExcelSafe,
     Seed,
     option_field,
 )
 from graphfilter.cli.sources import PredictedOptions, model_of
-from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
@@ -67,54 +67,44 @@ class TargetOptions(PredictedOptions):
     noun : WORD[,PLURAL]
         What a row of the table of vertices is, for the report: account, or Kunde,Kunden. Default:
         found from the name of the column of ids.
-    split_by : COLUMN
-        Split by date or number: train on the earliest 60 %, validate on the next 20 %, test on the
-        latest. For a model that will predict the future. Not a feature.
-    group : COLUMN
-        Split by group (household, plant, patient): no group is in two parts. For a model that will
-        predict new groups. Not a feature.
     """
 
-    threshold: str = option_field("", TWO_CLASSES)
-    cost: list[str] | None = option_field(None, TWO_CLASSES)
-    positive: str = option_field("", TWO_CLASSES)
+    threshold: str = option_field("", ANSWER)
+    cost: list[str] | None = option_field(None, ANSWER)
+    positive: str = option_field("", FEW_ANSWERS)
     coverage: float | None = option_field(None, ANSWER)
-    keep_graph: bool | None = option_field(None, ANSWER, name="--keep-graph/--no-keep-graph")
-    forget_ids: bool = False
-    embeddings: Path | None = option_field(None, ANSWER)
+    keep_graph: bool | None = option_field(None, FEW_ANSWERS, name="--keep-graph/--no-keep-graph")
+    forget_ids: bool = option_field(False, FEW_ANSWERS)
+    embeddings: Path | None = option_field(None, FEW_ANSWERS)
     excel_safe: ExcelSafe = False
     repeats: int = option_field(1, SPLIT, min=1)
-    title: str = option_field("", ANSWER)
+    title: str = option_field("", FEW_ANSWERS)
     noun: str = option_field("", ANSWER)
-    split_by: str | None = option_field(None, SPLIT)
-    group: str | None = option_field(None, SPLIT)
+
+    def divided(self) -> tuple[str, str]:
+        """Return the column to divide by time or group, and which of the two; or nothing."""
+        column, _, how = (self.split or "").rpartition("=")
+        return (column, how) if column and how in ("time", "group") else ("", "")
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Leave the column to divide by out of the features, unless it is named among them."""
-        columns = super().columns(like)
-        divides = [n for n in (self.split_by, self.group) if n and n not in columns.features]
-        return replace(
-            columns, drop=(*columns.drop, *(n for n in divides if n not in columns.drop))
-        )
+        columns, (name, _) = super().columns(like), self.divided()
+        if not name:
+            return columns
+        left = () if name in columns.features or name in columns.drop else (name,)
+        return replace(columns, split=None, drop=(*columns.drop, *left))
 
     def split_rule(self) -> "SplitBy":
         """Read the column to divide by, where there is one."""
         from graphfilter.runs.plan import STRATIFIED, SplitBy
         from graphfilter.tables.labels import read_groups, read_times
 
-        options = [n for n in ("split_by", "group", "split") if getattr(self, n) is not None]
-        words = [f"--{name.replace('_', '-')}" for name in options]
-        if len(options) > 1:
-            raise ConfigError(f"{' and '.join(words)} each divide the vertices; give one of them.")
-        if self.split_by is None and self.group is None:
+        name, how = self.divided()
+        if not name:
             return STRATIFIED
-        if self.vertices is None:
-            raise ConfigError(f"{words[0]} names a column of a table (--vertices); there is none.")
-        if self.split_by is not None:
-            times = read_times(self.vertex_table, self.split_by)
-            return SplitBy(self.split_by, times=times)
-        assert self.group is not None
-        return SplitBy(self.group, groups=read_groups(self.vertex_table, self.group))
+        if how == "time":
+            return SplitBy(name, times=read_times(self.vertex_table, name))
+        return SplitBy(name, groups=read_groups(self.vertex_table, name))
 
     def request(self) -> "FitRequest":
         """Return what is wanted of the answer."""
@@ -166,9 +156,9 @@ class TrainingOptions:
         for two classes also roc_auc and average_precision. Default: accuracy; average_precision
         where one of two classes is rare, or --cost or --positive names it. Numbers: r2 (default) or
         loss. Several labels: micro_f1 (default), macro_f1, average_precision or loss.
-    scaling : NAME
+    feature_scaling : NAME
         Feature scaling: auto, none, row or standardise.
-    scale : NAME
+    number_scale : NAME
         Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, which
         validation vertices choose; one per number, separated by commas. Default: auto for the
         committee, identity for others.
@@ -194,14 +184,14 @@ class TrainingOptions:
     operator: str = option_field("auto", PAPER)
     init: str = option_field("0.5", PAPER)
     dropout: float | None = option_field(None, PAPER)
-    balanced: bool = option_field(False, TRAINING)
+    balanced: bool = option_field(False, FEW_TRAINING)
     epochs: int | None = option_field(None, TRAINING, min=1)
     seconds: float | None = option_field(None, TRAINING, min=0)
-    patience: int | None = option_field(None, TRAINING, min=1)
-    monitor: str | None = option_field(None, TRAINING)
-    scaling: str = option_field("auto", TRAINING)
-    scale: str | None = option_field(None, TRAINING)
-    baselines: bool = option_field(True, ANSWER)
+    patience: int | None = option_field(None, FEW_TRAINING, min=1)
+    monitor: str | None = option_field(None, FEW_TRAINING)
+    feature_scaling: str = option_field("auto", FEW_TRAINING)
+    number_scale: str | None = option_field(None, FEW_TRAINING)
+    baselines: bool = option_field(True, FEW_TRAINING)
     start_from: Path | None = option_field(None, TRAINING)
     seed: Seed = 0
     device: Device = "auto"
@@ -228,14 +218,14 @@ class TrainingOptions:
             "max_epochs": self.epochs,
             "patience": self.patience,
             "monitor": self.monitor,
-            "feature_scaling": self.scaling,
+            "feature_scaling": self.feature_scaling,
             "device": self.device,
             "random_state": self.seed,
         }
         if not numbers:
             values["class_weight"] = "balanced" if self.balanced else None
-        elif self.scale is not None:
-            names = [name.strip() for name in self.scale.split(",")]
+        elif self.number_scale is not None:
+            names = [name.strip() for name in self.number_scale.split(",")]
             values["scale"] = names[0] if len(names) == 1 else names
         model = self.model or DEFAULT
         kind: Any

@@ -32,7 +32,11 @@ ARGUMENTS = (
     "model", "no_link", "number", "output", "overwrite", "resume", "source", "split", "split_by",
     "start_from", "target", "threshold", "vertex_kind", "weight",
 )  # fmt: skip
-_RENAMED = {"hidden_size": "hidden", "kinds": "column"}
+_RENAMED = {
+    "hidden_size": "hidden", "kinds": "column", "source": "from", "target": "to",
+    "split_by": "split COLUMN=time", "drop": "column NAME=drop",
+    "categorical": "column NAME=category", "features": "column NAME=only",
+}  # fmt: skip
 _ARGUMENT = re.compile(rf"`({'|'.join(ARGUMENTS)})(?:=([^`]+))?`")
 
 
@@ -86,9 +90,13 @@ def in_options(message: str) -> str:
             value = ast.literal_eval(value)
         except (SyntaxError, ValueError):  # A name with a backtick in it.
             return match[0]
-        if isinstance(value, tuple):
-            value = ",".join(part if isinstance(part, str) else "=".join(part) for part in value)
-        return f"{word} {shlex.quote(str(value))}"
+        if not isinstance(value, tuple):
+            return f"{word} {shlex.quote(str(value))}"
+        word, _, kind = word.partition(" NAME=")
+        parts = [part if isinstance(part, str) else "=".join(part) for part in value]
+        if not kind:
+            return f"{word} {shlex.quote(','.join(parts))}"
+        return " ".join(f"{word} {shlex.quote(f'{part}={kind}')}" for part in parts)
 
     return _ARGUMENT.sub(option, message)
 

@@ -12,17 +12,18 @@ import typer
 
 from graphfilter.cli.options import (
     COLUMNS,
-    OTHER,
+    FEW_TABLES,
+    SPLIT,
     TABLES,
     TARGET,
-    TEXT,
+    HelpAll,
     OwnModel,
     Quiet,
     Run,
     option_field,
 )
 from graphfilter.cli.progress import download_bar
-from graphfilter.cli.screen import in_options, tell, waiting
+from graphfilter.cli.screen import in_options, tell, waiting, word_of
 from graphfilter.util.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def model_of(name: str | None) -> Any:
 def option_words(context: typer.Context) -> list[str]:
     """Return the options that were given, not left at their defaults, as the user writes them."""
     return [
-        f"--{name.replace('_', '-')}"
-        for name in context.params
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+        param.opts[0]
+        for param in context.command.params
+        if getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
     ]
 
 
@@ -108,9 +109,9 @@ class GraphOptions:
     id : COLUMN
         Ids of the vertices.
     source : COLUMN
-        Ids of one end of the edges.
+        Where edges come from: ids of one end.
     target : COLUMN
-        Ids of the other end.
+        Where edges go to: ids of the other end.
     weight : COLUMN
         Edge weights, not negative.
     edge_kind : COLUMN
@@ -134,21 +135,22 @@ class GraphOptions:
     rows: list[Path] | None = option_field(None, TABLES)
     allow_missing: bool = option_field(False, TABLES)
     directed: bool = option_field(False, TABLES)
-    dataset: str | None = option_field(None, OTHER)
-    graph: Path | None = option_field(None, OTHER)
+    dataset: str | None = option_field(None, TABLES)
+    graph: Path | None = option_field(None, TABLES)
     label: str | None = option_field(None, COLUMNS)
-    unlabelled: str = option_field("", COLUMNS)
+    unlabelled: str = option_field("", TARGET)
     id: str | None = option_field(None, COLUMNS)
-    source: str | None = option_field(None, COLUMNS)
-    target: str | None = option_field(None, COLUMNS)
+    source: str | None = option_field(None, COLUMNS, name="--from")
+    target: str | None = option_field(None, COLUMNS, name="--to")
     weight: str | None = option_field(None, COLUMNS)
     edge_kind: str | None = option_field(None, COLUMNS)
-    merge: str | None = option_field(None, COLUMNS)
-    clean_ids: bool = option_field(False, COLUMNS)
-    delimiter: str | None = option_field(None, TEXT)
-    encoding: str | None = option_field(None, TEXT)
-    decimal: str | None = option_field(None, TEXT)
+    merge: str | None = option_field(None, FEW_TABLES)
+    clean_ids: bool = option_field(False, FEW_TABLES)
+    delimiter: str | None = option_field(None, FEW_TABLES)
+    encoding: str | None = option_field(None, FEW_TABLES)
+    decimal: str | None = option_field(None, FEW_TABLES)
     quiet: Quiet = False
+    help_all: HelpAll = False
 
     def words(self, kind: "type[GraphOptions]") -> tuple[str, ...]:
         """Return the words of the command line for the options of a class that were given."""
@@ -158,7 +160,8 @@ class GraphOptions:
             value = getattr(self, f.name, usual)
             if f.name == "quiet" or value in (usual, ""):
                 continue
-            word = f"--{f.name.replace('_', '-')}"
+            named: Any = getattr(f.default, "param_decls", None) or [word_of(f.name)]
+            word = named[0].partition("/")[0]
             if isinstance(value, bool):
                 words.append(word if value else word.replace("--", "--no-", 1))
                 continue
@@ -186,12 +189,11 @@ class GraphOptions:
         from graphfilter.tables.roles import Columns
 
         columns: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
-        for name in ("features", "categorical", "drop", "unlabelled"):
-            columns[name] = split_commas(columns[name] or "")
+        columns["unlabelled"] = split_commas(columns["unlabelled"] or "")
         columns |= {"link": tuple(columns["link"] or ()), "no_link": bool(columns["no_link"])}
         if columns["unlabelled"]:
             columns["unlabelled"] = ("", *columns["unlabelled"])
-        columns |= {"kinds": (), "predicted": ()}
+        columns |= dict.fromkeys(("kinds", "predicted", "features", "categorical", "drop"), ())
         for name in _AS_BEFORE:
             columns[name] = columns[name] or getattr(like, name, None) or columns[name]
         return Columns(**columns)
@@ -369,14 +371,9 @@ class FeatureOptions(GraphOptions):
 
     Attributes
     ----------
-    features : COLUMN,COLUMN
-        Use only these features, separated by commas.
-    categorical : COLUMN,COLUMN
-        One-hot encode these columns of numbers.
-    drop : COLUMN,COLUMN
-        Leave these columns out.
     column : NAME=KIND
-        Read a column as number, boolean, category, date, text or drop. Repeat for others.
+        Read a column as number, boolean, category, date or text; drop leaves it out, only keeps no
+        others as features. Repeat for others.
     vertex_kind : COLUMN
         Vertex types (account, device): a column that a type never has is not missing on its
         vertices.
@@ -386,26 +383,25 @@ class FeatureOptions(GraphOptions):
         Join no vertices by shared values where there is no table of edges.
     """
 
-    features: str = option_field("", COLUMNS)
-    categorical: str = option_field("", COLUMNS)
-    drop: str = option_field("", COLUMNS)
     column: list[str] | None = option_field(None, COLUMNS)
-    vertex_kind: str | None = option_field(None, COLUMNS)
+    vertex_kind: str | None = option_field(None, FEW_TABLES)
     link: list[str] | None = option_field(None, COLUMNS)
-    no_link: bool = option_field(False, COLUMNS)
+    no_link: bool = option_field(False, FEW_TABLES)
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""
         from graphfilter.tables.encoder import ASKED_KINDS
 
-        kinds: list[tuple[str, str]] = []
+        columns, kinds = super().columns(like), list[tuple[str, str]]()
         for word in self.column or ():
             name, equals, kind = word.rpartition("=")
             if not equals:
                 raise ConfigError(f"--column must be NAME=KIND, such as age=number; got {word!r}.")
-            kind = check_name("kind of column", kind.strip().lower(), ASKED_KINDS)
+            kind = check_name("kind of column", kind.strip().lower(), (*ASKED_KINDS, "only"))
             kinds.append((name, kind))
-        return replace(super().columns(like), kinds=tuple(kinds))
+        drop, only = (tuple(n for n, k in kinds if k == kind) for kind in ("drop", "only"))
+        kinds = [pair for pair in kinds if pair[1] not in ("drop", "only")]
+        return replace(columns, drop=drop, features=only, kinds=tuple(kinds))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -414,18 +410,21 @@ class FitOptions(FeatureOptions):
 
     Attributes
     ----------
-    split : COLUMN
-        Parts: train, val or test per vertex.
+    split : COLUMN[=KIND]
+        Parts: a column of train, val or test. COLUMN=time: train on the earliest 60 %, validate on
+        the next 20 %, test on the latest, for a model that will predict the future. COLUMN=group
+        (household, plant, patient): no group is in two parts, for a model that will predict new
+        groups.
     edge_time : COLUMN
-        Times of the edges. With --as-of or --split-by, training leaves later edges out; predictions
-        use all.
+        Times of the edges. With --as-of or --split COLUMN=time, training leaves later edges out;
+        predictions use all.
     as_of : DATE
         Train only with the edges before this date (or number, like --edge-time).
     """
 
-    split: str | None = option_field(None, COLUMNS)
-    edge_time: str | None = option_field(None, COLUMNS)
-    as_of: str | None = option_field(None, COLUMNS)
+    split: str | None = option_field(None, SPLIT)
+    edge_time: str | None = option_field(None, SPLIT)
+    as_of: str | None = option_field(None, FEW_TABLES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -456,7 +455,7 @@ class PredictedOptions(FitOptions):
         targets = split_commas(self.number or self.multilabel)
         for name in targets:
             if name in columns.features:
-                raise ConfigError(f"{name!r} is to be predicted: leave it out of --features.")
+                raise ConfigError(f"{name!r} is to be predicted: give it no --column of its own.")
         dropped = (*columns.drop, *(n for n in targets if n not in columns.drop))
         return replace(columns, drop=dropped, predicted=targets)
 

@@ -46,8 +46,8 @@ OPTIONS = {
     "max_epochs": "--epochs",
     "patience": "--patience",
     "monitor": "--monitor",
-    "feature_scaling": "--scaling",
-    "scale": "--scale",
+    "feature_scaling": "--feature-scaling",
+    "scale": "--number-scale",
     "device": "--device",
     "seconds": "--seconds",
 }

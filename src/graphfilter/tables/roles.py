@@ -397,6 +397,12 @@ def choose_edge_roles(
         raise DataFileError(table, f"{problem} Set what separates them with `delimiter`.")
     told = {"source": columns.source, "target": columns.target, "weight": columns.weight}
     told |= {"kind": columns.edge_kind, "time": columns.edge_time}
+    if (end := told["target"]) and end not in names and end in vertices.names:
+        raise DataFileError(
+            table,
+            f"`target` must name the column of one end of the edges; {end!r} is a column of "
+            f"{vertices.name}. Predict its words with `label`, its numbers with `number`.",
+        )
     pair = _usual_ends(names)
     may_lack_header = table.may_lack_header and not (pair or any(told.values()))
     if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():

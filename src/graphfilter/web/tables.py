@@ -72,7 +72,7 @@ class GraphRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         words = ["--vertices", vertices, *(["--edges", edges] if edges else [])]
         for name, kind in (self.columns | self.edge_columns).items():
             is_role = kind in (*VERTEX_ROLES, *EDGE_ROLES)
-            option = f"--{kind.replace('_', '-')}"
+            option = {"source": "--from", "target": "--to"}.get(kind, f"--{kind.replace('_', '-')}")
             words += [option, name] if is_role else ["--column", f"{name}={kind}"]
         return tuple(words)
 

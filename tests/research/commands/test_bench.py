@@ -109,7 +109,7 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
 def columns(tables: tuple[Path, Path]) -> list[object]:
     edges, vertices = tables
     return ["--edges", edges, "--vertices", vertices, "--id", "name", "--label", "kind",
-            "--source", "a", "--target", "b"]  # fmt: skip
+            "--from", "a", "--to", "b"]  # fmt: skip
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
