@@ -542,9 +542,12 @@ def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
     names = held.feature_names
     if reset:
         estimator.encoder_ = None
-        checked = validate_data(
-            estimator, features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2
-        )
+        checked = check_array(
+            features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2,
+            estimator=estimator, input_name="X",
+        )  # fmt: skip
+        estimator.n_features_in_ = checked.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
         if names is not None:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return checked

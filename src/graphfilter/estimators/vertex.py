@@ -52,7 +52,7 @@ from graphfilter.estimators.saving import load_estimator, save_estimator
 from graphfilter.estimators.targets import Target
 from graphfilter.filters import Filter
 from graphfilter.models.places import Known
-from graphfilter.models.scaling import FeatureScaler, ScalingName
+from graphfilter.models.scaling import SCALINGS, ScalingName
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.splits import Split, set_aside, stratified
@@ -161,7 +161,7 @@ class VertexEstimator(BaseEstimator):
         check_count("n_members", self.n_members)
         pick_device(self.device)
         self.build_system()
-        FeatureScaler.check(self.feature_scaling)
+        check_name("feature scaling", self.feature_scaling, SCALINGS)
         for name in ("validation_fraction", "calibration_fraction"):
             check_number(name, getattr(self, name), "[0, 1)")
 
@@ -289,6 +289,7 @@ class VertexEstimator(BaseEstimator):
         try:
             fitted, target = take_training(self, X, y, graph, vertices)
             self.check_target(target)
+            task = self.task_for(target)
             split = take_split(split, fitted, graph)
             if split is None:
                 fractions = (1 - self.validation_fraction, self.validation_fraction, 0.0)
@@ -303,7 +304,7 @@ class VertexEstimator(BaseEstimator):
                 dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
                 scaling=self.feature_scaling if earlier is None else earlier.estimator.scaler_,
                 device=pick_device(self.device),
-                task=self.task_for(target),
+                task=task,
             )
             return self.fit_prepared(
                 prepared, fitted, target, split, seed=seed, callback=callback, earlier=earlier

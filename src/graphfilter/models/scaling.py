@@ -41,15 +41,10 @@ class FeatureScaler:
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
 
-    @staticmethod
-    def check(scaling: str) -> str:
-        """Return the name of a scaling, or raise if it is unknown."""
-        return check_name("feature scaling", scaling, SCALINGS)
-
     @classmethod
     def fit(cls, features: Features, scaling: str = "auto") -> Self:
         """Choose shifts and scales from these features."""
-        cls.check(scaling)
+        check_name("feature scaling", scaling, SCALINGS)
         if scaling in ("none", "row"):
             return cls(scaling)
         if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):

@@ -201,10 +201,10 @@ def fit_folder(
     if request.embeddings is not None:
         tables.check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
         loading.check_outputs(out, request.embeddings)
-    _check_names(plan)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
+    _check_names(plan)
     with loading.open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
         fit = train_fit(
             plan, estimator, request=request, baselines=baselines,

@@ -303,13 +303,14 @@ def check_outputs(run: str | Path, *files: Path | None) -> None:
 
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
+    unfinished = checkpoints(folder)
     present = files_in(folder, *RUN_FILES, _CHECKPOINTS)
     if resume and overwrite:
         raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     problem = ""
     if resume and CONFIG_FILE in present and not _checkpoints_in(folder / _NEW):
         problem = "holds a finished run; there is nothing to resume. `overwrite=True` fits again."
-    elif not resume and not overwrite and checkpoints(folder):
+    elif not resume and not overwrite and unfinished:
         problem = "holds an interrupted run; pass `resume=True`, or `overwrite=True`."
     elif not resume and not overwrite and present:
         problem = "exists and is not empty; pass `overwrite=True`, or give another folder."

@@ -75,7 +75,7 @@ MOST_BESIDE = 4096
 # That a network trains, on the whole: for guesses of the time that is left.
 USUAL_EPOCHS = 100
 # What is said of a member without epochs before it is fitted.
-FITTED = Progress.without_epochs()
+FITTED = Progress(0, 1, math.nan, math.nan, math.nan, 1, [])
 DIVERGED = "training diverged before anything was learned"
 
 

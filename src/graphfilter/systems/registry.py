@@ -17,7 +17,6 @@ from graphfilter.filters import (
     FilterConfig,
     HorizontalFilterConfig,
     IdentityFilterConfig,
-    PageRankFilter,
     PageRankFilterConfig,
     PowerFilterConfig,
     StackedFilterConfig,
@@ -228,7 +227,8 @@ def peer(
 SGF = "NT, Maehara & Murata 2020, Adaptive Stacked Graph Filter"
 KLICPERA = "Klicpera et al. 2019, Predict then Propagate"
 
-_AS_APPNP = tuple(PageRankFilter(10, 0.1).weights().tolist())
+# The weights of a PageRankFilter(10, 0.1).
+_AS_APPNP = (*(0.1 * 0.9**k for k in range(10)), 0.9**10)
 
 
 def _network(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:

@@ -88,11 +88,6 @@ class Progress:
             monitored=(monitor, mean(f"val_{monitor}")) if monitor in runs[0].task.scores else None,
         )
 
-    @classmethod
-    def without_epochs(cls, stage: str = "") -> Self:
-        """Return what to show of work that has no epochs and has begun."""
-        return cls(0, 1, math.nan, math.nan, math.nan, 1, [], stage=stage)
-
     def scalars(self) -> dict[str, NDArray[Any]]:
         """Return the filter's scalars of the first run after this epoch, by name."""
         return self.runs[0].filter_scalars()
