@@ -10,16 +10,7 @@ import gpu_start
 from graphfilter.systems import get_system
 
 
-def test_first_fit_times_every_part_and_every_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = get_system("committee").with_(max_epochs=2)
-    monkeypatch.setattr(default_fit, "get_system", lambda _: short)
-    row = gpu_start.first_fit("karate", torch.device("cpu"))
-    assert {"imports", "reading", "fit"} == set(row["seconds"])
-    assert {"places", "deep", "trees"} <= {member["member"] for member in row["members"]}
-    assert row["kernels"] == 0
-
-
-def test_profile_lists_every_phase_with_the_moment_it_began(
+def test_profile_times_every_part_member_and_phase(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     short = get_system("committee").with_(max_epochs=2)
@@ -34,6 +25,9 @@ def test_profile_lists_every_phase_with_the_moment_it_began(
         for name in names:  # Set back when the test ends.
             monkeypatch.setattr(owner, name, getattr(owner, name))
     row = gpu_start.first_fit("karate", torch.device("cpu"), profile=True)
+    assert {"imports", "reading", "fit"} == set(row["seconds"])
+    assert {"places", "deep", "trees"} <= {member["member"] for member in row["members"]}
+    assert row["kernels"] == 0
     phases = {each["phase"] for each in row["phases"]}
     assert {"trees: prepared", "deep: to epoch 2", "weighed", "90% of vertices known"} <= phases
     assert all(each["at"] >= 0 and each["seconds"] >= 0 for each in row["phases"])

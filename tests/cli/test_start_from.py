@@ -167,7 +167,7 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
     def run(command: str) -> dict[str, Any]:
         seen: dict[str, Any] = {}
 
-        def keep(plan: Any, estimator: Any, how: Any, request: Any) -> None:
+        def keep(plan: Any, estimator: Any, how: Any, request: Any, **_: Any) -> None:
             seen.update(plan=plan, estimator=estimator, how=how, request=request)
 
         monkeypatch.setattr("graphfilter.cli.fit.run_fit", keep)

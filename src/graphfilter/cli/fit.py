@@ -83,12 +83,19 @@ class Fit(TrainingOptions, TargetOptions):
             source, earlier, estimator = self._read_start(self.start_from, words)
         words = (*self.words(TargetOptions), *source.words)
         source = replace(source, words=words, noun=self.noun)
-        from graphfilter.runs.plan import plan_fit
+        from graphfilter.runs.plan import plan_dry_run, plan_fit
 
         estimator = estimator or self.estimator(numbers=bool(self.number))
         target = self.read_target() if self.number or self.multilabel else None
         rule, request = self.split_rule(), self.request()
-        run_fit(plan_fit(source, self.seed, rule, target, earlier), estimator, self, request)
+        plan = plan_fit(source, self.seed, rule, target, earlier)
+        costs = plan_dry_run(plan, estimator)
+        if self.dry_run:
+            _show_dry_run(costs, plan)
+            return
+        baselines = self.baselines and self.seconds is None
+        plan, baselines = costs.within_memory(plan, baselines=baselines)
+        run_fit(plan, estimator, self, request, baselines=baselines)
 
     def _check_options(self) -> set[str]:
         """Return the options in use; raise where some exclude each other."""
@@ -187,25 +194,20 @@ def _restarted(
     return type(old)(**{**before, **changed})
 
 
-def run_fit(plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitRequest") -> None:
-    """Fit an estimator and show its scores; of a dry run, show what that would take."""
+def run_fit(
+    plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitRequest", *, baselines: bool
+) -> None:
+    """Fit an estimator and show its scores."""
     from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.loading import checkpoints
-    from graphfilter.runs.plan import plan_dry_run
     from graphfilter.systems import get_system
     from graphfilter.training import Callback
     from graphfilter.util.words import count
 
     quiet, out = how.quiet, how.out
-    baselines = how.baselines and how.seconds is None
-    costs = plan_dry_run(plan, estimator)
-    if how.dry_run:
-        _show_dry_run(costs, plan)
-        return
     assert out is not None
-    plan, baselines = costs.within_memory(plan, baselines=baselines)
     notes = [*plan.notes[len(plan.source.graph.notes) :]]
     if how.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")

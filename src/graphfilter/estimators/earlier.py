@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import FittedMember
+from graphfilter.estimators.members import FittedMember, has_folds
 from graphfilter.estimators.targets import Target
 from graphfilter.models import Fitted
 from graphfilter.models.places import Known
@@ -23,7 +23,7 @@ from graphfilter.models.scaling import FeatureScaler
 from graphfilter.splits import EARLIER, Split, stratified
 from graphfilter.systems import System
 from graphfilter.systems.networks import Start
-from graphfilter.systems.prepared import NO_FOLD, has_folds
+from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.systems.system import Committee
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError, GraphError

@@ -79,8 +79,8 @@ class OfCommittee(VertexEstimator):
         return super().train_on(*what, callback=callback, **options)
 
     def build_system(self, **chosen: Any) -> System:
-        name = EFFORTS[check_name("effort", self.effort, EFFORTS)]
-        return self.overridden(get_system(name), chosen)
+        name, limits = EFFORTS[check_name("effort", self.effort, EFFORTS)], self.limits
+        return get_system(name).with_(**limits).choosing_by(chosen.get("monitor"))
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -256,7 +256,7 @@ class _OfSystem(VertexEstimator):
             raise ConfigError(
                 f"{system.name} is not trained; compare with it in graphfilter bench."
             )
-        return self.overridden(system, chosen)
+        return system.with_(**self.limits).choosing_by(chosen.get("monitor"))
 
 
 @parameters

@@ -19,7 +19,7 @@ from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
 from graphfilter.systems.pooling import pooling_of, without_own_labels
-from graphfilter.systems.prepared import NO_FOLD, has_folds
+from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
 from graphfilter.util.records import RowsFile
@@ -190,6 +190,11 @@ def drawn_members(members: Sequence[FittedMember]) -> list[int]:
 def size_of_kind(members: Sequence[FittedMember]) -> int:
     """Return how many networks there are of a kind in which some vertices were held out."""
     return 1 + max((m.held_fold for m in members if m.held_fold is not None), default=0)
+
+
+def has_folds(held: NDArray[np.int8] | None) -> bool:
+    """Return whether vertices were held out in several folds, not validation vertices alone."""
+    return held is not None and int(held.max(initial=NO_FOLD)) > 0
 
 
 def describe_held(held: NDArray[np.int8], members: Sequence[FittedMember]) -> str:

@@ -20,7 +20,7 @@ from torch import Tensor
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration
 from graphfilter.estimators.earlier import FittedEstimator, KnownVertices
-from graphfilter.estimators.members import KNOWN_SHARES, FittedMember
+from graphfilter.estimators.members import KNOWN_SHARES, FittedMember, has_folds
 from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
 from graphfilter.models.scaling import SCALINGS, FeatureScaler
@@ -29,7 +29,7 @@ from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
 from graphfilter.systems import System, outside
 from graphfilter.systems.pooling import TEMPERATURES
-from graphfilter.systems.prepared import N_FOLDS, NO_FOLD, has_folds
+from graphfilter.systems.prepared import N_FOLDS, NO_FOLD
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import REGRESSION, SCALES, TASKS, TargetScale

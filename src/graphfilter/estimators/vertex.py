@@ -46,6 +46,7 @@ from graphfilter.estimators.members import (
     describe_held,
     drawn_members,
     fitted_members,
+    has_folds,
 )
 from graphfilter.estimators.model_card import write_card
 from graphfilter.estimators.saving import load_estimator, save_estimator
@@ -60,7 +61,7 @@ from graphfilter.systems import Outcome, Prepared, System, train_system
 from graphfilter.systems.committee import choose_folds
 from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
-from graphfilter.systems.prepared import NO_FOLD, has_folds
+from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Callback, FitResult, Monitor, TargetScale, Task
@@ -193,11 +194,11 @@ class VertexEstimator(BaseEstimator):
         watched = (rare or is_named) and seen and usual == "accuracy"
         return {"monitor": "average_precision"} if watched else {}
 
-    def overridden(self, system: System, chosen: Mapping[str, Any]) -> System:
-        """Return a system with the epochs, patience and score that the parameters say."""
-        limits = {name: getattr(self, name) for name in ("max_epochs", "patience", "monitor")}
-        system = system.with_(**{name: v for name, v in limits.items() if v is not None})
-        return system.choosing_by(chosen.get("monitor"))
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The epochs, patience and score that the parameters say."""
+        names = ("max_epochs", "patience", "monitor")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def task_for(self, target: Target) -> Task:
         """Return the task to be trained on a target."""
@@ -347,6 +348,9 @@ class VertexEstimator(BaseEstimator):
             outcomes, chosen, notes = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
             )
+        n_epochs, first = max(outcome.n_epochs for outcome in outcomes), outcomes[0]
+        # The same in all: it depends on the split alone.
+        held = first.held if isinstance(first, CommitteeOutcome) else None
         members, outputs = fitted_members(outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
@@ -363,16 +367,13 @@ class VertexEstimator(BaseEstimator):
         self.has_edges_ = fitted.n_edges > 0
         self.scaler_ = prepared.scaler
         self.links_checksum_ = links_checksum(prepared.past.graph)
-        self.n_epochs_ = max(outcome.n_epochs for outcome in outcomes)
-        self.seconds_ = sum(outcome.seconds for outcome in outcomes)
+        self.n_epochs_, self.seconds_ = n_epochs, sum(outcome.seconds for outcome in outcomes)
         self.set_members(members)
         self.filter_results_ = [results[i] for i in self.drawn_members_]
         self.history_ = (self.filter_results_ or results)[0].history
         knows = prepared.past is prepared and any(member.knows_vertices for member in members)
         self.known_ = KnownVertices.of(fitted, prepared.scaler) if knows else None
-        # The same in all: it depends on the split alone.
-        held = [outcome.held for outcome in outcomes if isinstance(outcome, CommitteeOutcome)]
-        self.held_ = held[0] if held else None
+        self.held_ = held
         self.take_outcomes(outcomes)
         if self.held_ is not None:
             self.notes_ = (*self.notes_, describe_held(self.held_, self.fitted_members_))
@@ -671,13 +672,7 @@ class VertexEstimator(BaseEstimator):
         check_is_fitted(self)
         return plot_view(self.filter_view(), ax)
 
-    def filter_view(
-        self,
-        label_frequency: Mapping[Any, float] | None = None,
-        *,
-        title: str = "",
-        corner: str = "",
-    ) -> FilterView:
+    def filter_view(self, label_frequency: Mapping[Any, float] | None = None) -> FilterView:
         """Return what a picture of the learned filters shows.
 
         A loaded model knows neither how its filter started nor the labels it was fitted on.
@@ -696,9 +691,7 @@ class VertexEstimator(BaseEstimator):
                 label_frequency = dict(zip(graph.classes.tolist(), frequency.tolist(), strict=True))
         results: list[FitResult] = getattr(self, "filter_results_", [])
         start = filter_at(self.filter_, results[0], 0) if results else None
-        return FilterView(
-            self.filter_operator, start, self.filters_, label_frequency, title, corner
-        )
+        return FilterView(self.filter_operator, start, self.filters_, label_frequency)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "members_")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.graph import SystemClassifier, SystemRegressor
 from graphfilter.estimators.inputs import draw_seed
-from graphfilter.estimators.members import FittedMember, combine, in_units
+from graphfilter.estimators.members import FittedMember, combine, has_folds, in_units
 from graphfilter.estimators.sgf import DROPOUT
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import (
@@ -204,7 +204,7 @@ def train_baselines(
     comparison.
     """
     plan, fitted, held = fit.plan, fit.estimator, fit.estimator.held_
-    held = held if fitted.in_folds else None
+    held = held if has_folds(held) else None
     made: list[Fit] = []
     for name, meaning in plan.baselines.items():
         other = _baseline(fitted, name)

@@ -134,7 +134,11 @@ class Prepared:
         if view == "features":
             return self
         made = self._views.get(view)
-        if made is None or not (found is None or _equal(made.found, found)):
+        if made is not None and found is not None:
+            same = made.found.keys() == found.keys()
+            if not same or any(not np.array_equal(made.found[key], found[key]) for key in found):
+                made = None
+        if made is None:
             features = self.scaled()
             kept = find_view(self.graph, features, view) if found is None else found
             columns = fix_view(self.graph, view, kept, self.known)(features)
@@ -180,12 +184,6 @@ class Prepared:
         if self.graph.labels is None:
             raise GraphError(f"{self.graph.name} must have labels to train on; it has no labels.")
         return self.graph.labels
-
-
-def _equal(first: Found, second: Found) -> bool:
-    return first.keys() == second.keys() and all(
-        np.array_equal(first[name], second[name]) for name in first
-    )
 
 
 # Rounds of the trees that compare the scales.
@@ -291,11 +289,6 @@ class Folding:
             for fold in range(N_FOLDS)
         )
         return cls(held, tuple(splits))
-
-
-def has_folds(held: NDArray[np.int8] | None) -> bool:
-    """Return whether vertices were held out in several folds, not validation vertices alone."""
-    return held is not None and int(held.max(initial=NO_FOLD)) > 0
 
 
 def held_folds(

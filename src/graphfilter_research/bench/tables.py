@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphfilter.report.tables import Block, Cell, Legend, Numbers, Row, Table
 from graphfilter.runs.comparing import FEWEST_RUNS, SIGNIFICANCE
 from graphfilter.training.scores import METRICS
 from graphfilter.util.errors import DataFileError
 from graphfilter_research.bench.summary import CellSummary, Summary
 from graphfilter_research.lines import read_lines
+from graphfilter_research.tables import Block, Cell, Legend, Numbers, Row, Table
 
 Line = dict[str, Any]
 

@@ -186,9 +186,9 @@ def _one(
 
 
 def _write(rendered: "Rendered", picture: bytes, out: Path, name: str) -> list[str]:
-    from graphfilter.report.tables import to_csv, to_latex, to_markdown
     from graphfilter.util.files import atomic_file
     from graphfilter_research.paper.tables import make_table
+    from graphfilter_research.tables import to_csv, to_latex, to_markdown
 
     files = {}
     if rendered.blocks:
@@ -209,8 +209,8 @@ def _write(rendered: "Rendered", picture: bytes, out: Path, name: str) -> list[s
 
 
 def _show(rendered: "Rendered") -> None:
-    from graphfilter.report.tables import text_rows
     from graphfilter_research.paper.tables import make_table
+    from graphfilter_research.tables import text_rows
 
     table = make_table(rendered)
     say(table.title)

@@ -12,8 +12,8 @@ from graphfilter.cli.screen import out as console, say, show_table, tell
 from graphfilter.util.errors import ConfigError, DataFileError, check_name
 
 if TYPE_CHECKING:
-    from graphfilter.report.tables import Table
     from graphfilter_research.bench.record import Record
+    from graphfilter_research.tables import Table
 
 FORMATS = ("text", "markdown", "csv", "latex")
 SHORT = {"md": "markdown", "tex": "latex", "txt": "text"}
@@ -97,7 +97,7 @@ def show_tables(tables: Sequence[Table], format: str) -> None:
         # For another program: nothing wrapped, nothing taken for markup.
         console.out(_written(tables, format).rstrip("\n"))
         return
-    from graphfilter.report.tables import text_rows
+    from graphfilter_research.tables import text_rows
 
     for table in tables:
         say(table.title)
@@ -112,7 +112,7 @@ def show_tables(tables: Sequence[Table], format: str) -> None:
 
 
 def _written(tables: Sequence[Table], format: str) -> str:
-    from graphfilter.report.tables import to_csv, to_latex, to_markdown
+    from graphfilter_research.tables import to_csv, to_latex, to_markdown
 
     if format == "csv":
         alike = groupby(tables, key=lambda table: table.numbers.heads)
@@ -123,9 +123,9 @@ def _written(tables: Sequence[Table], format: str) -> str:
 
 def _read_tables(sources: Sequence[Path], metric: str, quiet: bool) -> list[Table]:
     """Read what is on record: benchmarks together, folders together, other lines file by file."""
-    from graphfilter.report.tables import make_score_table
     from graphfilter.training.scores import METRICS
     from graphfilter_research.bench.tables import holds_benchmarks, read_line_table
+    from graphfilter_research.tables import make_score_table
 
     check_name("metric", metric, METRICS)
     folders = [source for source in sources if source.is_dir()]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphfilter.report.pictures import draw_png
-from graphfilter.report.tables import Block as TableBlock, Cell, Legend, Numbers, Row, Table
 from graphfilter.runs.comparing import FEWEST_RUNS, SIGNIFICANCE, welch_t_test
 from graphfilter.util.pictures import COLOURS, MARKERS
 from graphfilter_research.bench.record import Record
 from graphfilter_research.bench.tables import CUT
 from graphfilter_research.paper.published import N_RUNS, Accuracy
+from graphfilter_research.tables import Block as TableBlock, Cell, Legend, Numbers, Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,12 @@ import pytest
 from scipy import stats
 
 from graphfilter.metrics import corrected_t_test
-from graphfilter.report.tables import (
+from graphfilter.util.errors import ConfigError
+from graphfilter_research.bench.ranking import headline, rank_systems
+from graphfilter_research.bench.record import Record
+from graphfilter_research.bench.summary import CellSummary, Summary, summarise
+from graphfilter_research.bench.tables import make_table, title
+from graphfilter_research.tables import (
     Block,
     Cell,
     Legend,
@@ -22,11 +27,6 @@ from graphfilter.report.tables import (
     to_latex,
     to_markdown,
 )
-from graphfilter.util.errors import ConfigError
-from graphfilter_research.bench.ranking import headline, rank_systems
-from graphfilter_research.bench.record import Record
-from graphfilter_research.bench.summary import CellSummary, Summary, summarise
-from graphfilter_research.bench.tables import make_table, title
 
 N_TEST, N_TRAIN = 20, 60
 

@@ -18,7 +18,6 @@ from tests.research.paper.reproduction import RESULTS
 from tools.write_results import pack, replaced
 
 from graphfilter.cli import main
-from graphfilter.report.tables import to_markdown
 from graphfilter.splits import Split
 from graphfilter.systems import System, find_system, get_system
 from graphfilter.util.errors import DataFileError
@@ -49,6 +48,7 @@ from graphfilter_research.paper.reproduction_page import render_reproduction
 from graphfilter_research.paper.table4 import stacking_system
 from graphfilter_research.paper.tables import compare_accuracy, compare_chosen, select
 from graphfilter_research.paper.targets import TARGETS
+from graphfilter_research.tables import to_markdown
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 from tests.processes import forking
 
-from graphfilter.report.tables import text_rows, to_csv, to_latex, to_markdown
 from graphfilter.systems import get_system
 from graphfilter_research.bench.matrix import run_matrix
 from graphfilter_research.bench.record import Record, RecordFile, read_records
@@ -30,6 +29,7 @@ from graphfilter_research.paper.tables import (
     make_table,
 )
 from graphfilter_research.paper.targets import TARGETS
+from graphfilter_research.tables import text_rows, to_csv, to_latex, to_markdown
 
 
 def make_rendered() -> Rendered:
