@@ -489,7 +489,8 @@ def test_auto_divides_sparse_columns_beyond_one_as_max_abs_scaler() -> None:
         assert isinstance(got, sp.csr_array)
         assert got.dtype == np.float32
         assert got.nnz == rows.nnz
-        np.testing.assert_allclose(got.toarray(), theirs.transform(rows).toarray(), rtol=1e-6)
+        expected = theirs.transform(rows).toarray().clip(-3, 3)
+        np.testing.assert_allclose(got.toarray(), expected, rtol=1e-6)
         np.testing.assert_allclose(scaler.transform(rows.toarray()), got.toarray(), rtol=1e-6)
 
 

@@ -26,6 +26,7 @@ from graphfilter.operators import (
 )
 from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.product_kernel import GramKernel, GramMatrix
+from graphfilter.operators.kinds import loop_weight
 from graphfilter.operators.polynomial import Basis, apply_polynomial, apply_with_dropout
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.util.errors import ConfigError, GraphError
@@ -47,7 +48,7 @@ def dense_formula(kind: str, graph: Graph) -> NDArray[np.float64]:
     a = graph.adjacency.toarray()
     identity = np.eye(len(a))
     if kind in ("augmented_adjacency", "channels"):  # as an operator, that of all edges
-        return normalised(a + identity)
+        return normalised(a + loop_weight(graph) * identity)
     hat = normalised(a + np.diag(graph.degrees == 0))
     if kind in ("coupling", "co_citation"):  # of a graph without directions
         return hat @ hat
@@ -82,7 +83,8 @@ def test_averages_are_those_of_neighbours(kind: str, small_graph: Graph) -> None
     """Of a vertex alone, where it has none."""
     operator = make_operator(kind, small_graph, dtype=torch.float64)
     isolated = np.diag((small_graph.degrees == 0).astype(float))
-    added = np.eye(operator.n) if kind == "augmented_adjacency" else isolated
+    loops = loop_weight(small_graph) * np.eye(operator.n)
+    added = loops if kind == "augmented_adjacency" else isolated
     counted = small_graph.adjacency.toarray() + added
     x = random_columns(operator.n, 6).requires_grad_()
     expected = torch.tensor(counted / counted.sum(axis=1, keepdims=True)) @ x
@@ -114,10 +116,10 @@ def test_laplacian_equals_scipy(small_graph: Graph) -> None:
 
 
 def test_adjacencies_fix_the_square_roots_of_their_degrees(small_graph: Graph) -> None:
-    """Eigenvalue 1: D^{1/2} 1 for Â (where all have neighbours), (D + I)^{1/2} 1 for Ã."""
+    """Eigenvalue 1: D^{1/2} 1 for Â (where all have neighbours), (D + cI)^{1/2} 1 for Ã."""
     degrees = torch.from_numpy(small_graph.degrees)
     plain = torch.where(degrees == 0, 1.0, degrees).sqrt()
-    augmented = (degrees + 1).sqrt()
+    augmented = (degrees + loop_weight(small_graph)).sqrt()
     for make, vector in ((adjacency, plain), (augmented_adjacency, augmented)):
         operator = make(small_graph, dtype=torch.float64)
         torch.testing.assert_close(operator @ vector, vector)

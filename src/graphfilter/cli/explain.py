@@ -158,13 +158,14 @@ class Suggest(RunOptions):
     def __call__(self) -> None:
         """Load the model, read the graph, rank its vertices and print."""
         from graphfilter.runs.loading import check_outputs
-        from graphfilter.runs.predict import suggest_run
+        from graphfilter.runs.predict import check_unlabelled, suggest_run
         from graphfilter.runs.tables import excel_text
         from graphfilter.util.files import atomic_file, check_file
 
         if self.csv is not None:
             check_file(self.csv, overwrite=self.overwrite)
         check_outputs(self.run, self.csv)
+        check_unlabelled(self.run)
         estimator, about, encoder = self.load()
         graph = self.read_as(about, encoder)
         with waiting("looking for the next labels", quiet=self.quiet):

@@ -448,12 +448,18 @@ class SavedConfig:
     def scaler(self, tensors: Mapping[str, Tensor]) -> FeatureScaler:
         """Return how features are scaled, one shift and scale for each."""
         names = {name.removeprefix("scaler.") for name in tensors if name.startswith("scaler.")}
-        if names not in _SCALER_PARTS[self.scaling]:
+        loop = float(_vector(tensors, "scaler.loop", 1)[0]) if "loop" in names else 1.0
+        if names - {"loop", "bounds"} not in _SCALER_PARTS[self.scaling]:
             raise ValueError(f"features scaled by {self.scaling!r} with {sorted(names)}")
-        parts = {name: _vector(tensors, f"scaler.{name}", self.n_features) for name in names}
-        if "scale" in parts and not (parts["scale"] > 0).all():
-            raise ValueError("scales of features must be positive")
-        return FeatureScaler(self.scaling, **parts)
+        parts: dict[str, Any] = {
+            name: _vector(tensors, f"scaler.{name}", *(2,) * (name == "bounds"), self.n_features)
+            for name in names - {"loop"}
+        }
+        if not (parts.get("scale", np.ones(1)) > 0).all() or not loop > 0:
+            raise ValueError("scales of features, and weights of loops, must be positive")
+        if "bounds" in parts and not (parts["bounds"][0] <= parts["bounds"][1]).all():
+            raise ValueError("bounds of features must be in order")
+        return FeatureScaler(self.scaling, **parts, loop=loop)
 
     def target(self, tensors: Mapping[str, Tensor]) -> tuple[TargetScale, ...]:
         """Return the scales of the numbers that are predicted."""
@@ -509,9 +515,9 @@ class SavedConfig:
         return held
 
 
-def _vector(tensors: Mapping[str, Tensor], name: str, size: int) -> np.ndarray:
+def _vector(tensors: Mapping[str, Tensor], name: str, *size: int) -> np.ndarray:
     tensor = tensors[name]
-    right = tuple(tensor.shape) == (size,)
+    right = tuple(tensor.shape) == size
     if not right or not tensor.is_floating_point() or not bool(tensor.isfinite().all()):
         raise ValueError(f"{name} must hold {size} finite numbers")
     return tensor.numpy()

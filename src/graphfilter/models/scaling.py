@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,29 +35,50 @@ class FeatureScaler:
       but hardly are; of other sparse ones, the columns that reach beyond [-1, 1] are divided by
       their largest absolute value and the others stay as they are, so binary and tf-idf bags of
       words are not touched.
+
+    Values far beyond those of labelled rows are clipped to ``bounds`` (2, d), in the fit and later:
+    one row does not decide the scale of others. ``loop`` is what a self loop weighs beside the
+    edges. Scalers of 0.2 clip nothing, and their loops weigh 1.
     """
 
     scaling: str
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
+    bounds: NDArray[np.float32] | None = None
+    loop: float = 1.0
 
     @classmethod
-    def fit(cls, features: Features, scaling: str = "auto") -> Self:
-        """Choose shifts and scales from these features."""
+    def fit(
+        cls,
+        features: Features,
+        scaling: str = "auto",
+        *,
+        labelled: NDArray[np.bool_] | None = None,
+        loop: float = 1.0,
+    ) -> Self:
+        """Choose shifts and scales from these features, of rows of which some are labelled."""
         check_name("feature scaling", scaling, SCALINGS)
         if scaling in ("none", "row"):
-            return cls(scaling)
+            return cls(scaling, loop=loop)
+        n = features.shape[0]
+        known = np.ones(n, dtype=bool) if labelled is None or not labelled.any() else labelled
         if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):
-            largest = abs(features).max(axis=0).toarray().ravel()
-            return cls(scaling, scale=np.maximum(largest, 1).astype(np.float32))
-        dense = _dense(features)
+            rows = features if known.all() else features[np.flatnonzero(known)]
+            scale = np.maximum(abs(rows).max(axis=0).toarray().ravel(), 1).astype(np.float32)
+            return cls(scaling, scale=scale, bounds=_bounds(-scale, scale), loop=loop)
+        dense, where = _dense(features), True if known.all() else known[:, None]
+        low = dense.min(axis=0, initial=np.inf, where=where)
+        bounds = _bounds(low, dense.max(axis=0, initial=-np.inf, where=where))
+        if (dense.min(axis=0) < bounds[0]).any() or (dense.max(axis=0) > bounds[1]).any():
+            dense = np.clip(dense, *bounds)
         shift = dense.mean(axis=0, dtype=np.float64)
         deviation = deviation_of(dense, shift)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         smallest = np.finfo(np.float32).tiny
         constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
         scale = np.where(constant, 1.0, deviation)
-        return cls(scaling, shift.astype(np.float32), scale.astype(np.float32))
+        scales = shift.astype(np.float32), scale.astype(np.float32)
+        return cls(scaling, *scales, bounds, loop)
 
     def transform(self, features: Features) -> Features:
         """Return scaled features; the input is left as it is."""
@@ -78,19 +99,35 @@ class FeatureScaler:
             out = np.empty_like(features)
             return np.divide(features, sums[:, None], out=out, casting="same_kind")
         if self.shift is not None and self.scale is not None:
-            scaled = _dense(features) - self.shift
+            scaled = self._clipped(_dense(features)) - self.shift
             scaled /= self.scale
             return scaled
         if self.scale is not None:
+            features = self._clipped(features)
             if sp.issparse(features):
                 return sp.csr_array(features @ sp.diags_array(1 / self.scale))
             return features / self.scale
         return features
 
-    def to_arrays(self) -> dict[str, NDArray[np.float32]]:
+    def _clipped(self, features: Features) -> Features:
+        """Return features between the bounds of their columns; themselves where all are."""
+        if self.bounds is None or not sp.issparse(features):
+            return features if self.bounds is None else np.clip(features, *self.bounds)
+        data = features.data.clip(*self.bounds[:, features.indices])
+        return sp.csr_array((data, features.indices, features.indptr), shape=features.shape)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fitted numbers, to be saved with the model's."""
-        pairs = (("shift", self.shift), ("scale", self.scale))
-        return {name: value for name, value in pairs if value is not None}
+        loop = None if self.loop == 1 else np.array([self.loop])
+        parts = {"shift": self.shift, "scale": self.scale, "bounds": self.bounds, "loop": loop}
+        return {name: value for name, value in parts.items() if value is not None}
+
+
+def _bounds(low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a range with as much again on each side; none where it is of one value."""
+    width, most = high.astype(np.float64) - low, np.finfo(np.float32).max
+    width[width == 0] = np.inf
+    return np.stack([low - width, high + width]).clip(-most, most).astype(np.float32)
 
 
 def _few_and_filled(features: sp.csr_array) -> bool:

@@ -8,6 +8,9 @@ r"""The kinds of operators by name, each made of a graph.
 :func:`co_citation`          :math:`D_i^{-1/2} A^\top D_o^{-1} A D_i^{-1/2}`        [0, 1]
 ============================ ================================================== =======
 
+In a graph with weights :math:`\tilde A` has :math:`cI` in the place of I, where c is the median
+weight (:func:`loop_weight`): what is computed does not depend on the unit of the weights.
+
 The first three forget which way the edges go. Of the other two, one compares vertices by whom they
 link to and one by who links to them, with :math:`D_o, D_i` the weights of the links out and in:
 both are symmetric, so that every filter runs on them. In a graph without directions both are
@@ -117,6 +120,22 @@ def without_edges(graph: Graph, names: Sequence[Any]) -> Graph:
     )
 
 
+def loop_weight(graph: Graph) -> float:
+    """Return what a self loop weighs beside the edges of a graph: the median of their weights.
+
+    1 where edges have no weights. In another unit of the weights the operator is then the same.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> graph = gf.Graph.from_edges([[0, 1], [1, 2], [0, 2]], weights=[0.5, 0.2, 0.9])
+    >>> loop_weight(graph)
+    0.5
+    """
+    weights = graph.weights
+    return 1.0 if weights is None or not len(weights) else float(np.median(weights))
+
+
 def _augmented(matrix: sp.csr_array, **where: Any) -> Operator:
     degrees = torch.from_numpy(np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel())
     structure = FactoredMatrix.from_scipy(matrix, values=bool((matrix.data != 1).any()))
@@ -129,8 +148,10 @@ FORMED_PER_VERTEX = 16
 FORMED_ALWAYS = 2**15
 
 
-def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
+def augmented_adjacency(graph: Graph, *, loop: float | None = None, **where: Any) -> Operator:
     r"""Make :math:`\tilde A`, the adjacency with self loops, normalised: the paper's default.
+
+    A self loop weighs ``loop``: 1, or what edges do where those have weights.
 
     Examples
     --------
@@ -140,7 +161,8 @@ def augmented_adjacency(graph: Graph, **where: Any) -> Operator:
     >>> operator.n, operator.interval
     (3, (-1.0, 1.0))
     """
-    return _undirected("augmented_adjacency", graph, **where)
+    loop = loop_weight(graph) if loop is None else loop
+    return _undirected("augmented_adjacency", graph, loop=loop, **where)
 
 
 def adjacency(graph: Graph, **where: Any) -> Operator:
@@ -199,13 +221,14 @@ def co_citation(graph: Graph, **where: Any) -> Operator:
     return _two_steps("co_citation", graph.in_links(), **where)
 
 
-def channels(graph: Graph, **where: Any) -> Operator:
+def channels(graph: Graph, *, loop: float | None = None, **where: Any) -> Operator:
     r"""Make :math:`\tilde A` with one operator per edge type and per direction beside it."""
-    whole, kinds = augmented_adjacency(graph, **where), graph.kinds
+    loop = loop_weight(graph) if loop is None else loop
+    whole, kinds = augmented_adjacency(graph, loop=loop, **where), graph.kinds
     parts = {EDGES: whole}
     if kinds is not None:
         parts = {
-            name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), **where)
+            name: _augmented(kinds.adjacency(k, graph.indptr, graph.indices), loop=loop, **where)
             for k, name in enumerate(kinds.names)
         }
     if graph.directed:
@@ -221,6 +244,10 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
     "co_citation": co_citation,
     "channels": channels,
 }
+
+
+# The kinds whose self loops have a weight.
+WITH_LOOPS = ("augmented_adjacency", "channels")
 
 
 def make_operator(kind: str, graph: Graph, **where: Any) -> Operator:

@@ -196,15 +196,20 @@ class _Product(torch.autograd.Function):
 
 
 @made_to_be_kept
-def normalise(structure: FactoredMatrix, degrees: Tensor, kind: str, **where: Any) -> Operator:
-    """Normalise an adjacency; the table in :mod:`graphfilter.operators.kinds` says how."""
+def normalise(
+    structure: FactoredMatrix, degrees: Tensor, kind: str, *, loop: float = 1.0, **where: Any
+) -> Operator:
+    """Normalise an adjacency; the table in :mod:`graphfilter.operators.kinds` says how.
+
+    ``loop`` is the weight of the self loops of an augmented one.
+    """
     check_name("operator", kind, NORMALISED)
     degrees = degrees.double()
     isolated = (degrees == 0).double()
     sign, interval = 1.0, (-1.0, 1.0)
     if kind == "augmented_adjacency":
-        scale = (degrees + 1).rsqrt()
-        diagonal = scale.square()
+        scale = (degrees + loop).rsqrt()
+        diagonal = loop * scale.square()
     else:
         scale, diagonal = (degrees + isolated).rsqrt(), isolated
     if kind == "laplacian":

@@ -296,6 +296,13 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
     return sentences
 
 
+def check_unlabelled(folder: Path) -> None:
+    """Raise where every vertex of a run had a label, before anything else is read."""
+    known = tables.read_parts(folder)
+    if known is not None and "unlabelled" not in known[1].dictionary.to_pylist():
+        raise GraphError("there must be vertices without a label to suggest some; all have one.")
+
+
 def suggest_run(
     folder: Path, estimator: VertexEstimator, run: RunDescription, graph: Graph, n: int
 ) -> list[Suggestion]:

@@ -31,6 +31,7 @@ from graphfilter.models.views import (
 )
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.operators.kernels import triton_works
+from graphfilter.operators.kinds import WITH_LOOPS, loop_weight
 from graphfilter.splits import Split
 from graphfilter.systems.system import System
 from graphfilter.tables.columns import Features
@@ -95,8 +96,13 @@ class Prepared:
         if (place := torch.device(device)).type == "cuda":
             # Begins in a thread what the first product there would wait for.
             threading.Thread(target=triton_works, args=[place], daemon=True).start()
-        fitted = isinstance(scaling, FeatureScaler)
-        scaler = scaling if fitted else FeatureScaler.fit(graph.features, scaling)
+        if isinstance(scaling, FeatureScaler):
+            scaler = scaling
+        else:
+            known_labels = None if graph.labels is None else graph.labels >= 0
+            scaler = FeatureScaler.fit(
+                graph.features, scaling, labelled=known_labels, loop=loop_weight(graph)
+            )
         return cls(graph, scaler, device, task, targets, known=known)
 
     @cached_property
@@ -123,7 +129,9 @@ class Prepared:
     def operator(self, kind: str) -> Operator:
         """Return the operator of this kind, made when it is first asked for."""
         if kind not in self._operators:
-            self._operators[kind] = make_operator(kind, self.graph, device=self.device)
+            # Of an augmented adjacency alone are loops added.
+            loop = {"loop": self.scaler.loop} if kind in WITH_LOOPS else {}
+            self._operators[kind] = make_operator(kind, self.graph, device=self.device, **loop)
         return self._operators[kind]
 
     def seen_as(self, view: str, found: Found | None = None) -> Prepared:
@@ -145,7 +153,7 @@ class Prepared:
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
-                scaler=FeatureScaler("none"),
+                scaler=FeatureScaler("none", loop=self.scaler.loop),
                 found=kept,
                 _views={},
                 _hops={},

@@ -276,7 +276,9 @@ class Training:
         self._save()
 
     def forget(self) -> None:
-        """Let go of all that only more epochs would need; the runs have ended."""
+        """Let go of all that only more epochs would need; the runs have ended, and are kept."""
+        # What follows, such as another round, must not put what is left in the place of that.
+        self._callback = self._callback.keeping(None)
         self._optimizer.state.clear()
         for run in self.runs:
             run.best.clear()
