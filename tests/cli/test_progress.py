@@ -28,7 +28,7 @@ def make(max_epochs: int = 8, n_members: int = 2) -> SGFClassifier:
 def test_stage_without_epochs_counts_none(capsys) -> None:
     with training_bar(show=True) as report:
         report(Progress(0, 1, math.nan, 0.5, 0.5, 1, [], stage="trees (1 of 2)"))
-    assert capsys.readouterr().err == "training: trees (1 of 2)\n"
+    assert capsys.readouterr().err == "training 1 of 2, trees\n"
 
 
 def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
@@ -38,6 +38,27 @@ def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
     printed = capsys.readouterr().err
     assert "validation average precision 0.250" in printed
     assert "94" not in printed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "guess", "said"),
+    [
+        (None, 200.0, ", about 3 min left"),
+        (None, 0.0, ""),  # More comes: nothing is said, rather than none.
+        (None, math.nan, ""),
+        (80.0, 200.0, ", about 80 s left"),
+        (80.0, math.nan, ", about 80 s left"),
+        (80.0, 20.0, ", about 20 s left"),
+    ],
+)
+def test_time_left_is_said_where_it_is_known_and_never_beyond_the_limit(
+    capsys, monkeypatch: pytest.MonkeyPatch, seconds: float | None, guess: float, said: str
+) -> None:
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: 0.0)
+    with training_bar(show=True, seconds=seconds) as report:
+        report(Progress(1, 9, 0.5, 0.5, 0.5, 1, [], stage="a (1 of 2)", seconds_left=guess))
+    printed = capsys.readouterr().err.strip()
+    assert printed == f"training 1 of 2, a: epoch 1 of at most 9, validation accuracy 50.0%{said}"
 
 
 def test_progress_tells_the_score_that_chooses_the_epoch(graph) -> None:
@@ -84,8 +105,8 @@ def test_a_second_training_has_a_line_of_its_own(capsys: pytest.CaptureFixture[s
         for epoch in (1, 2, 3, 1, 2):
             report(Progress(epoch, 9, 0.5, 0.5, 0.5, 1, []))
     assert capsys.readouterr().err.splitlines() == [
-        "training: epoch 3/9, loss 0.500, validation accuracy 50.0%",
-        "comparing: MLP: epoch 2/9, loss 0.500, validation accuracy 50.0%",
+        "training: epoch 3 of at most 9, validation accuracy 50.0%",
+        "comparing: MLP: epoch 2 of at most 9, validation accuracy 50.0%",
     ]
 
 
@@ -96,15 +117,18 @@ def test_members_of_a_committee_are_stages_of_one_training(
         ("a (1 of 2)", 1, 0.5),
         ("a (1 of 2)", 2, 0.5),
         ("b (2 of 2)", 0, math.nan),
+        # Taken up again in the next round, which is the same line on a terminal.
+        ("a (1 of 2)", 3, 0.5),
+        ("b (2 of 2)", 1, 0.5),
         ("", 1, 0.5),
     ]
     with training_bar(show=True, titles=["training", "comparing: MLP"]) as report:
         for stage, epoch, loss in told:
             report(Progress(epoch, 9, loss, 0.5, 0.5, 1, [], stage=stage))
     assert capsys.readouterr().err.splitlines() == [
-        "training: a (1 of 2): epoch 2/9, loss 0.500, validation accuracy 50.0%",
-        "training: b (2 of 2): epoch 0/9",
-        "comparing: MLP: epoch 1/9, loss 0.500, validation accuracy 50.0%",
+        "training 1 of 2, a: epoch 2 of at most 9, validation accuracy 50.0%",
+        "training 2 of 2, b: epoch 0 of at most 9",
+        "comparing: MLP: epoch 1 of at most 9, validation accuracy 50.0%",
     ]
 
 

@@ -30,11 +30,14 @@ BY_ACCURACY = Accuracy(np.zeros(100), [])
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (groups(("trees", 1.0, 0.0, False)), "The answer rests on trees of all of it alone."),
+        (
+            groups(("trees", 1.0, 0.0, False)),
+            "The answer rests on trees on columns and neighbours alone.",
+        ),
         (
             groups(("neighbours", 0.4, 0.1, True), (LINKS, 0.3, 0.021, True)),
-            "The answer rests above all on neighbours (40 %), which add 10.0 points; who is "
-            "connected to whom adds 2.1 points.",
+            "The answer rests above all on neighbours (40 %); without that it would be 10.0 points "
+            "worse; without who is connected to whom 2.1 points worse.",
         ),
         # What may be left out is not what the answer rests on.
         (
@@ -45,7 +48,7 @@ BY_ACCURACY = Accuracy(np.zeros(100), [])
         (
             groups(("features alone", 0.9, -0.1, True), (LINKS, 0.1, -0.01, True)),
             "The largest share is that of the columns alone (90 %); without it the answer would be "
-            "better; who is connected to whom costs 1 point.",
+            "better; without who is connected to whom 1 point better.",
         ),
     ],
 )

@@ -221,7 +221,7 @@ def run_fit(
         titles.append(f"repeating on {count(how.repeats - 1, 'other split')}")
     titles += [f"comparing: {get_system(name).title}" for name in plan.baselines]
     try:
-        with training_bar(show=not quiet, titles=titles) as report:
+        with training_bar(show=not quiet, titles=titles, seconds=how.seconds) as report:
             summary = fit_folder(
                 plan, estimator, out, overwrite=how.overwrite, baselines=baselines,
                 callback=Callback(report, resume=how.resume), request=request, draw=draw_run,

@@ -85,15 +85,17 @@ class _Bars:
 
 
 class _Lines:
-    """A line every few seconds, and one for the end of each row."""
+    """A line every few seconds, and one for each row, when it is first left."""
 
     def __init__(self) -> None:
         self._said = time.monotonic()
         self._row = self._left = ""
+        self._rows = set[str]()
 
     def move(self, row: str, what: str, done: int, total: int, note: str, ended: bool) -> None:
-        if row != self._row:
+        if row != self._row and self._row not in self._rows:
             self.stop()
+            self._rows.add(self._row)
         self._row = row
         self._left = ": ".join(filter(None, (what, note)))
         if ended or time.monotonic() - self._said >= SECONDS:
@@ -108,13 +110,14 @@ class _Lines:
 
 @contextmanager
 def training_bar(
-    *, show: bool, titles: Sequence[str] = ("training",)
+    *, show: bool, titles: Sequence[str] = ("training",), seconds: float | None = None
 ) -> Generator[Callable[[Progress], None]]:
     """Yield a callback for :func:`graphfilter.training.train` that moves a bar.
 
     A training after the first, such as that of a baseline, has the next of the titles; the members
-    of a committee are stages of one training. Ctrl-C or SIGTERM stops training at the end of an
-    epoch, so that no half step is kept; a second one stops at once.
+    of a committee are stages of one training, of which at most so many ``seconds`` are left.
+    Ctrl-C or SIGTERM stops training at the end of an epoch, so that no half step is kept; a second
+    one stops at once.
     """
     signals: list[int] = []
 
@@ -131,7 +134,7 @@ def training_bar(
         signal.signal(number, stop_later)
     try:
         with progress("", show=show) as move:
-            training, last, stage = 0, -1, ""
+            training, last, stage, began = 0, -1, "", time.monotonic()
 
             def report(p: Progress) -> None:
                 nonlocal training, last, stage
@@ -141,9 +144,14 @@ def training_bar(
                 last, stage = p.epoch, p.stage
                 ended = p.n_training == 0 or p.epoch == p.max_epochs
                 title = titles[min(training, len(titles) - 1)]
-                what = f"{title}: {stage}" if stage else title
+                name, _, number = stage.rpartition(" (")
+                what = f"{title} {number[:-1]}, {name}" if name else title
+                left = p.seconds_left
+                if seconds is not None and stage:
+                    # In this order a time that is not known is the limit.
+                    left = min(max(seconds - (time.monotonic() - began), 0.0), left)
                 row = f"{training}{stage}"
-                move(what, last, p.max_epochs, _note(p), row=row, ended=ended)
+                move(what, last, p.max_epochs, _note(p, left), row=row, ended=ended)
                 if signals:
                     raise KeyboardInterrupt(signals[0])
 
@@ -152,24 +160,23 @@ def training_bar(
         restore()
 
 
-def _note(p: Progress) -> str:
-    """Say how far a training is, and the validation score that chooses its epoch."""
+def _note(p: Progress, left: float) -> str:
+    """Say how far a training is, the validation score that chooses its epoch, and what is left."""
     from graphfilter.training.scores import LABEL_METRICS, METRICS, NUMBER_METRICS
 
     # Trees and the like have no epochs.
-    notes = [f"epoch {p.epoch}/{p.max_epochs}"] if p.max_epochs > 1 else []
-    if math.isfinite(p.loss):
-        name, score = p.monitored or (p.score_name, p.val_score)
-        score_words = f"accuracy {score:.1%}" if math.isfinite(score) else "accuracy –"
-        if name != "accuracy" and math.isfinite(score):
-            of_classes = p.score_name == "accuracy"
-            metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
-            score_words = f"{metric.name} {score:.3f}"
-        notes.append(f"loss {p.loss:.3f}, validation {score_words}")
-    if math.isfinite(p.pool_score):
-        notes.append(f"accuracy of all members {p.pool_score:.1%}")
-    if left := duration(p.seconds_left):
-        notes.append(f"about {left} left")
+    notes = [f"epoch {p.epoch} of at most {p.max_epochs}"] if p.max_epochs > 1 else []
+    name, score = p.monitored or (p.score_name, p.val_score)
+    if math.isfinite(p.loss) and math.isfinite(score):
+        of_classes = p.score_name == "accuracy"
+        metric = (METRICS if of_classes else {**NUMBER_METRICS, **LABEL_METRICS})[name]
+        shown = f"{score:.1%}" if name == "accuracy" else f"{score:.3f}"
+        notes.append(f"validation {metric.name} {shown}")
+    if math.isfinite(p.pool_score) and name == "accuracy":
+        notes.append(f"all models together {p.pool_score:.1%}")
+    # What comes after the networks has no end to count towards.
+    if left >= 1:
+        notes.append(f"about {duration(left)} left")
     return ", ".join(notes)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from graphfilter.report.neighbourhood import places_of
+from graphfilter.runs.cases import Neighbourhood
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.runs.worklist import LARGEST_ERRORS, LEAST_SURE, MOST_LIKELY, MOST_LISTED, WorkList
 from graphfilter.training import REGRESSION
+from graphfilter.util.pictures import shorten
 from graphfilter.util.words import number, signed
+
+MOST_DOTS_NAMED = 14
 
 
 def cases_section(fit: Fit, lists: Iterable[WorkList]) -> dict[str, Any]:
@@ -22,7 +27,10 @@ def _table(fit: Fit, listed: WorkList) -> dict[str, Any]:
         table = _errors_table(fit, listed, cut)
     else:
         table = _classes_table(fit, listed, cut)
-    return {"id": listed.name, **table, "whys": [_why(one) for one in listed.explanations]}
+    whys = [_why(one) for one in listed.explanations]
+    for why, found in zip(whys, listed.neighbourhoods, strict=False):
+        why["around"] = _around(found)
+    return {"id": listed.name, **table, "whys": whys}
 
 
 def part_of(fit: Fit, vertex: int) -> str:
@@ -43,7 +51,7 @@ def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
     ]  # fmt: skip
     if listed.name == MOST_LIKELY:
         assert fit.positive is not None
-        name = f"“{names[fit.positive]}”"
+        name = fit.plan.quote(names[fit.positive])
         title = f"Most likely {name}"
         which = "not trained on" if labelled else "without a label"
         text = f"The {noun.many} {which} whose probability of {name} is highest{cut}."
@@ -114,8 +122,30 @@ def _why(listed: Any) -> dict[str, Any]:
     return {
         "explanation": listed,
         "sentence": listed.sentence,
-        "parts": make_bars((name, "", value) for name, value in listed.parts),
+        "around": None,
+        "parts": [
+            bar | {"text": listed.write(bar["value"], part=i > 0)}
+            for i, bar in enumerate(make_bars((name, "", value) for name, value in listed.parts))
+        ],
     }
+
+
+def _around(found: Neighbourhood) -> dict[str, Any]:
+    """Return what is around a vertex as dots and lines in a square of 200."""
+    places = (100 + 84 * places_of(found) * (1, -1)).round(1).tolist()
+    low, high = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
+    shades = (100 * (found.answers - low) / ((high - low) or 1)).round().astype(int).tolist()
+    rows = zip(places, found.ids, found.known, shades, found.steps.tolist(), strict=True)
+    # The likely ones of many, so that names do not lie on each other; a pointer shows the others.
+    few = len(found.ids) <= MOST_DOTS_NAMED
+    dots = [
+        {"x": x, "y": y, "id": shorten(id, 14), "known": shorten(known, 14), "shade": shade,
+         "size": (9, 6, 4)[step], "named": few or not step or shade >= 50,
+         "anchor": "start" if x < 40 else "end" if x > 160 else "middle"}
+        for (x, y), id, known, shade, step in rows
+    ]  # fmt: skip
+    lines = [(*places[u], *places[v], 0 in (u, v)) for u, v in found.edges.tolist()]
+    return {"found": found, "dots": dots, "lines": lines}
 
 
 def make_bars(rows: Iterable[tuple[str, str, float]]) -> list[dict[str, Any]]:

@@ -103,7 +103,7 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
     scores = score_decision(says.astype(float), is_positive, 0.5)
     text = (
         f"The model finds {scores['found']:,} of {scores['found'] + scores['missed']:,} "
-        f"“{fit.names[fit.positive]}” among {where}, "
+        f"{fit.plan.quote(fit.names[fit.positive])} among {where}, "
         f"with {count(scores['false_alarms'], 'false alarm')}"
     )
     if isinstance(yardstick, Ranking):
@@ -124,7 +124,10 @@ def _meaning(fit: Fit, comparison: Comparison) -> str:
         # As many as there are, rounded down: more could not all be right.
         n_top = max(k for k in (1, 2, 5, 10, 20, 50, 100) if k <= is_positive.sum())
         ranked = np.argsort(-fit.outputs[fit.judged, fit.positive], kind="stable")
-        right, name = int(is_positive[ranked[:n_top]].sum()), f"“{fit.names[fit.positive]}”"
+        right, name = (
+            int(is_positive[ranked[:n_top]].sum()),
+            fit.plan.quote(fit.names[fit.positive]),
+        )
         first = f"{right} of the {n_top} {noun.many} ranked highest are {name}"
         if n_top == 1:
             first = f"The {noun.one} ranked highest is {'' if right else 'not '}{name}"
@@ -317,7 +320,7 @@ TITLES = {
     "features alone": "the columns alone",
     "words": "words of the columns",
     "labels of neighbours": "known labels of neighbours",
-    "trees": "trees of all of it",
+    "trees": "trees on columns and neighbours",
 }
 
 
@@ -333,18 +336,15 @@ def describe_groups(groups: Sequence[Mapping[str, Any]], by: Yardstick) -> str:
         return f"The answer rests on {title} alone."
     if first["is_clear"] and first["adds"] > 0:
         much = "mostly" if first["share"] > 0.5 else "above all"
-        parts = [
-            f"The answer rests {much} on {title} ({share}), which add {by.size(first['adds'])}"
-        ]
+        worse = f"without that it would be {by.size(first['adds'])} worse"
+        parts = [f"The answer rests {much} on {title} ({share}); {worse}"]
     else:
         missed = "not be clearly worse: the others know that too"
         missed = "be better" if first["is_clear"] else missed
-        parts = [
-            f"The largest share is that of {title} ({share}); without it the answer would {missed}"
-        ]
+        largest = f"The largest share is that of {title} ({share})"
+        parts = [f"{largest}; without it the answer would {missed}"]
     for name, group in zip(titles[1:], others, strict=True):
         if group["is_clear"]:
-            verb = "cost" if group["adds"] < 0 else "add"
-            verb += "s" if name.startswith("who ") else ""
-            parts.append(f"{name} {verb} {by.size(group['adds'])}")
+            worse = "better" if group["adds"] < 0 else "worse"
+            parts.append(f"without {name} {by.size(group['adds'])} {worse}")
     return f"{'; '.join(parts)}."

@@ -242,6 +242,13 @@ class Plan:
         encoder = self.source.encoder
         return Noun.found(self.source.noun, encoder and dict(encoder.roles).get("id", ""))
 
+    def quote(self, name: str) -> str:
+        """Return a class in quotation marks; yes, no and the like with the column they are of."""
+        encoder = self.source.encoder
+        column = dict(encoder.roles).get("label", "") if encoder else ""
+        bare = len(name) < 3 or name.lower() in ("true", "false", "yes", "nein", "non")
+        return f"“{column}: {name}”" if column and bare else f"“{name}”"
+
     @property
     def baselines(self) -> Mapping[str, str]:
         """Plain models to compare with, and what they are: without edges there is one."""

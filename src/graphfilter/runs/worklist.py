@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.explanation import Explanation, explain_vertices
-from graphfilter.runs.cases import CaseBook
+from graphfilter.runs.cases import CaseBook, Neighbourhood
 from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
 
@@ -49,6 +49,7 @@ class WorkList:
     columns: Index | None = None
     errors: NDArray[np.float64] | None = None
     explanations: tuple[Explanation, ...] = ()
+    neighbourhoods: tuple[Neighbourhood, ...] = ()
 
 
 def make_worklists(fit: Fit) -> list[WorkList]:
@@ -66,7 +67,13 @@ def make_worklists(fit: Fit) -> list[WorkList]:
     if fit.estimator.system_.keeps_graph:  # It cannot be asked about a part of it.
         return lists
     book = CaseBook.of_fit(fit)
-    return [replace(one, explanations=_explain(fit, book, one)) for one in lists]
+    explained = [replace(one, explanations=_explain(fit, book, one)) for one in lists]
+    if not fit.plan.graph.n_edges:
+        return explained
+    first, *others = explained
+    some = first.vertices[: len(first.explanations)].tolist()
+    around = tuple(book.neighbourhood(v, fit.positive) for v in some)
+    return [replace(first, neighbourhoods=around), *others]
 
 
 def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, ...]:

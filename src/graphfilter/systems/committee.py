@@ -73,7 +73,7 @@ WORTH = 0.003
 # Vertices up to which a CPU has cores to spare beside the networks.
 MOST_BESIDE = 4096
 # That a network trains, on the whole: for guesses of the time that is left.
-USUAL_EPOCHS = 100
+USUAL_EPOCHS = 150
 # What is said of a member without epochs before it is fitted.
 FITTED = Progress(0, 1, math.nan, math.nan, math.nan, 1, [])
 DIVERGED = "training diverged before anything was learned"
@@ -479,13 +479,17 @@ class _Training:
                 # The first epoch of a member is no measure: things are made in it.
                 member.pace = pace if math.isnan(member.pace) else 0.8 * member.pace + 0.2 * pace
             member.n_shown, self._last_time, self._last = progress.epoch, now, member
-        # What is still to come, by the pace of members so far.
+            member.n_left = max([run.patience_left for run in progress.runs if run.training] or [0])
+        # What is still to come, by the pace and the epochs of networks so far. One that trains has
+        # as many before it as would end it without a better score.
         paces = [m.pace for m in self._members if math.isfinite(m.pace)]
-        usual = sum(paces) / len(paces) if paces else math.nan
+        pace = sum(paces) / len(paces) if paces else math.nan
+        ended = [m.n_shown for m in self._members if m.n_shown and m.begun and m.ended]
+        epochs = max(USUAL_EPOCHS, sum(ended) / max(len(ended), 1))
         seconds_left = sum(
-            (m.pace if math.isfinite(m.pace) else usual) * max(USUAL_EPOCHS - m.n_shown, 0)
+            (m.pace if math.isfinite(m.pace) else pace) * max(epochs - m.n_shown, m.n_left)
             for m in self._members
-            if not (m.begun and m.ended)
+            if not m.system.is_fitted and not (m.begun and m.ended)
         )
         shown = replace(
             progress,
@@ -523,8 +527,8 @@ class Member:
     outputs : list of arrays (n_val, C)
         What it says of the validation vertices of each split, None where it has learned nothing;
         empty where it has not yet been heard.
-    pace, n_shown : float, int
-        The seconds of an epoch, and the last epoch that was shown.
+    pace, n_shown, n_left : float, int, float
+        The seconds of an epoch, the last epoch that was shown, and how many come at least.
     """
 
     def __init__(
@@ -539,7 +543,7 @@ class Member:
         self._n_first, self._n_seeds, self._foldings = n_first, n_seeds, foldings
         self.begun, self.failed = False, ""
         self.outputs: list[Array | None] = []
-        self.pace, self.n_shown = math.nan, 0
+        self.pace, self.n_shown, self.n_left = math.nan, 0, 0.0
 
     def begin(self) -> None:
         """Make the networks of the first seeds, or fit them where there are no epochs."""

@@ -141,6 +141,12 @@ class Run:
         return not self.stopped
 
     @property
+    def patience_left(self) -> float:
+        """After how many more epochs without a better score it ends."""
+        reached = len(self.history["loss"]) - self.waited
+        return max(self.patience, self.patience_share * reached) - self.waited
+
+    @property
     def epochs_learned(self) -> int:
         """How many epochs it has trained since it was first clearly better than chance; 0 before.
 
@@ -184,8 +190,7 @@ class Run:
             self.waited = 0
         elif self.learning:
             self.waited += 1
-            reached = len(self.history["loss"]) - self.waited
-            if self.waited >= max(self.patience, self.patience_share * reached):
+            if self.patience_left <= 0:
                 self.stopped = "patience"
         return better
 
