@@ -81,7 +81,7 @@ def model_of(kind: str) -> Any:
         "network": networks.Net(4, 2), "function": networks.wide,
         "system": system_of(filters.Tilt).with_(hidden_size=8),
         "filter of ours": gf.filters.PowerFilterConfig(k=2),
-        "network of ours": gf.models.FilteredFeatures,
+        "network of ours": gf.models.WeightedHops,
     }[kind]  # fmt: skip
 
 
@@ -153,8 +153,8 @@ def test_model_that_was_not_fitted_is_refused_on_loading(folder: Path, tmp_path:
     with pytest.raises(ConfigError, match="model must be left out"):
         gf.SystemClassifier.load(tmp_path, model=model_of("network class"))
     gf.SystemClassifier(model=model_of("network class"), **QUICK).fit(graph=GRAPH).save(tmp_path)
-    with pytest.raises(ConfigError, match=r"must be strange_network:Net.*got FilteredFeatures"):
-        gf.SystemClassifier.load(tmp_path, model=gf.models.FilteredFeatures)
+    with pytest.raises(ConfigError, match=r"must be strange_network:Net.*got WeightedHops"):
+        gf.SystemClassifier.load(tmp_path, model=gf.models.WeightedHops)
 
 
 def test_wrong_models_say_what_they_must_be(folder: Path) -> None:

@@ -37,7 +37,6 @@ from graphfilter.models import (
 from graphfilter.models.base import MOST_COMPARED
 from graphfilter.models.layers import (
     Input,
-    draw_kept,
     long_sums,
     matmul_side_by_side,
 )
@@ -49,6 +48,7 @@ from graphfilter.operators import (
     laplacian,
     to_tensor,
 )
+from graphfilter.operators.dropout import draw
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS
 from graphfilter.systems.system import sizes_of
@@ -369,14 +369,16 @@ def test_sums_in_pieces_are_the_sums(n_pieces: int) -> None:
 
 def test_nothing_is_drawn_where_nothing_is_dropped() -> None:
     generator = seeded(1)
-    assert draw_kept((3, 4), 0.0, [generator], torch.device("cpu")) == (None, 1.0)
+    assert draw((3, 4), 0.0, [generator], torch.device("cpu")) is None
     assert torch.equal(generator.get_state(), seeded(1).get_state())
 
 
 def test_dropout_keeps_the_mean() -> None:
-    kept, scale = draw_kept((400, 50), 0.7, [seeded(0), seeded(1)], torch.device("cpu"))
-    assert kept is not None
-    torch.testing.assert_close(scale * kept.float().mean((1, 2)), torch.ones(2), atol=0.03, rtol=0)
+    drawn = draw((400, 50), 0.7, [seeded(0), seeded(1)], torch.device("cpu"))
+    assert drawn is not None
+    kept = drawn.kept()
+    mean = drawn.scale * kept.float().mean((1, 2))
+    torch.testing.assert_close(mean, torch.ones(2), atol=0.03, rtol=0)
     assert not torch.equal(kept[0], kept[1])
 
 

@@ -12,7 +12,6 @@ geometric, so time and memory grow with the number of edges.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -370,12 +369,3 @@ def locate(name: str, *, folder: AnyPath | None = None) -> Path | None:
     """
     entry, collection = _find(name)
     return None if collection is None else collection.locate(entry.name, folder=folder)
-
-
-def cache_folder() -> Path:
-    """Return the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
-    if set_by_user := os.environ.get("GRAPHFILTER_CACHE"):
-        return Path(set_by_user)
-    import pooch
-
-    return Path(pooch.os_cache("graphfilter"))

@@ -203,17 +203,6 @@ def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Te
     return x if drawn is None else x * drawn.masks(x.dtype)[0]
 
 
-def draw_kept(
-    shape: Sequence[int], rate: float, generators: Generators, device: torch.device
-) -> tuple[Tensor | None, float]:
-    """Draw what dropout keeps, a Boolean array (R, *shape), and what to multiply it with.
-
-    None where nothing is dropped.
-    """
-    drawn = draw(shape, rate, generators, device)
-    return (None, 1.0) if drawn is None else (drawn.kept(), drawn.scale)
-
-
 # Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
 DROPPED_AT_A_TIME = 2**20
 

@@ -38,20 +38,6 @@ def draw_filter(view: FilterView) -> Figure:
     return figure
 
 
-def draw_filters(views: Sequence[FilterView]) -> Figure:
-    """Draw several filters side by side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(views), 3.9), layout="constrained")
-    panels = figure.subplots(1, len(views), squeeze=False)[0]
-    for axes, view in zip(panels, views, strict=True):
-        draw_view(axes, view)
-    panels[len(views) // 2].set_xlabel(FREQUENCY_AXIS)
-    panels[0].set_ylabel("response f")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure
-
-
 def draw_channels(channels: Sequence[Channel], title: str = "") -> Figure:
     """Draw the mean response of each channel over its frequencies 1 - λ, the strongest thickest.
 

@@ -19,7 +19,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphfilter.data.graph import Graph
 from graphfilter.filters import Filter
 from graphfilter.models import (
     FilterNetwork,
@@ -38,7 +37,6 @@ from graphfilter.tables.columns import Features
 from graphfilter.training import REGRESSION, Callback, FitResult, runs_in_a_cohort
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.loop import Training, multiplications
-from graphfilter.util.errors import GraphError
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import blocks, own_torch_state, threads_for
 from graphfilter.util.records import RowsFile
@@ -470,17 +468,6 @@ def learned_targets(prepared: Prepared) -> NDArray[Any]:
     if prepared.task is REGRESSION:
         return prepared.targets.astype(np.float64)
     return prepared.targets > 0.5
-
-
-def predict_untrained(
-    graph: Graph, system: System, split: Split
-) -> tuple[NDArray[np.float64], float]:
-    """Predict with a system that is not trained; return probabilities and seconds."""
-    if system.predict is None:
-        raise GraphError(f"{system.name} must be a method that is not trained; it is.")
-    started = time.perf_counter()
-    probabilities = system.predict(graph, split)
-    return np.asarray(probabilities, dtype=np.float64), time.perf_counter() - started
 
 
 def learned_filters(networks: Sequence[Network[Any]]) -> list[Filter]:

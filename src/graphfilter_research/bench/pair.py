@@ -25,13 +25,13 @@ from graphfilter.systems import (
     train_system,
 )
 from graphfilter.systems.committee import repeated_seed
-from graphfilter.systems.networks import learned_filters, predict_untrained
+from graphfilter.systems.networks import learned_filters
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.pooling import together
 from graphfilter.systems.system import Committee
 from graphfilter.training import Callback, Progress
 from graphfilter.training.scores import score_parts
-from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.errors import ConfigError, GraphError, GraphFilterError
 from graphfilter_research.bench.protocol import NEW, GraphLoader, draw_split, split_index
 from graphfilter_research.bench.record import Record
 
@@ -316,7 +316,7 @@ def run_pair(pair: Pair, load: GraphLoader, emit: Emit) -> None:
 
 def _predicted(record: Record, system: System, graph: Graph, split: Split) -> Record:
     """Return the record of a system that is not trained; it needs no features."""
-    probabilities, seconds = predict_untrained(graph, system, split)
+    probabilities, seconds = _predict_untrained(graph, system, split)
     assert graph.labels is not None  # without labels the prediction raises
     return replace(record, scores=score_parts(probabilities, graph.labels, split), seconds=seconds)
 
@@ -488,3 +488,14 @@ def device_title(device: str) -> str:
     if torch.device(device).type != "cuda":
         return device
     return f"{device} ({torch.cuda.get_device_name(device)})"
+
+
+def _predict_untrained(
+    graph: Graph, system: System, split: Split
+) -> tuple[NDArray[np.float64], float]:
+    """Predict with a system that is not trained; return probabilities and seconds."""
+    if system.predict is None:
+        raise GraphError(f"{system.name} must be a method that is not trained; it is.")
+    started = time.perf_counter()
+    probabilities = system.predict(graph, split)
+    return np.asarray(probabilities, dtype=np.float64), time.perf_counter() - started

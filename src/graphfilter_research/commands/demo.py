@@ -15,6 +15,8 @@ from graphfilter.cli.screen import say, show_table
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from graphfilter.data.graph import Graph
     from graphfilter.filters import Filter
     from graphfilter.spectral.plot import FilterView
@@ -53,7 +55,7 @@ def demo(
 
     if files_in(out, "*.png", RESULTS_FILE) and not overwrite:
         raise ConfigError(f"{out}: exists and is not empty; pass --overwrite, or another --out.")
-    from graphfilter.report.pictures import draw_filters, save_figure
+    from graphfilter.report.pictures import save_figure
     from graphfilter.systems import get_system
     from graphfilter.systems.system import Committee
 
@@ -62,7 +64,7 @@ def demo(
     systems = {s.title: s.with_(**SHORT) if isinstance(s, Committee) else s for s in named}
     started = time.perf_counter()
     learned = [_learn(name, systems, runs, out, quiet=quiet) for name in GRAPHS]
-    save_figure(draw_filters([one.view for one in learned]), out / "filters.png")
+    save_figure(_draw_filters([one.view for one in learned]), out / "filters.png")
     write_json(out / RESULTS_FILE, [record for one in learned for record in one.records])
     _show(learned, list(systems), runs)
     say(f"Pictures in {out} (start with filters.png), {time.perf_counter() - started:.0f} s.")
@@ -163,3 +165,20 @@ def _view(
         title=title,
         corner=corner,
     )
+
+
+def _draw_filters(views: Sequence[FilterView]) -> Figure:
+    """Draw several filters side by side."""
+    from matplotlib.figure import Figure
+
+    from graphfilter.spectral.plot import draw_view
+    from graphfilter.util.pictures import FREQUENCY_AXIS
+
+    figure = Figure(figsize=(4.2 * len(views), 3.9), layout="constrained")
+    panels = figure.subplots(1, len(views), squeeze=False)[0]
+    for axes, view in zip(panels, views, strict=True):
+        draw_view(axes, view)
+    panels[len(views) // 2].set_xlabel(FREQUENCY_AXIS)
+    panels[0].set_ylabel("response f")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure

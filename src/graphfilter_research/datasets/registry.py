@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.data.datasets import Progress, cache_folder
+from graphfilter.data.datasets import Progress
 from graphfilter.data.graph import Graph
 from graphfilter.data.npz import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.store import is_store, open_store
@@ -30,6 +30,15 @@ from graphfilter.util.files import AnyPath, reading, scratch_folder
 from graphfilter.util.records import sha256_of
 from graphfilter_research.datasets import readers
 from graphfilter_research.datasets.catalogue import ALIASES, DATASETS, Dataset, RemoteFile
+
+
+def cache_folder() -> Path:
+    """Return the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
+    if set_by_user := os.environ.get("GRAPHFILTER_CACHE"):
+        return Path(set_by_user)
+    import pooch
+
+    return Path(pooch.os_cache("graphfilter"))
 
 
 def add_directions(graph: Graph, path: Path) -> Graph:

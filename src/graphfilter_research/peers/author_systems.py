@@ -18,7 +18,7 @@ from graphfilter.filters import (
     RepeatedChebyshevFilterConfig,
     StackedFilterConfig,
 )
-from graphfilter.models import FilteredFeaturesConfig, FilterNetworkConfig, ModelConfig
+from graphfilter.models import FilterNetworkConfig, ModelConfig
 from graphfilter.systems.registry import peer
 from graphfilter.systems.system import PAPER, System
 from graphfilter_research.peers.fastgcn import FastGCNConfig
@@ -26,6 +26,7 @@ from graphfilter_research.peers.gat import GATConfig, VelickovicGATConfig
 from graphfilter_research.peers.gcn import DirectedGCNConfig, GCNConfig, KipfGCNConfig
 from graphfilter_research.peers.gcnii import GCNIIConfig, GCNIIStarConfig
 from graphfilter_research.peers.geom_gcn import GeomGCNConfig
+from graphfilter_research.peers.gfnn import FilteredFeaturesConfig
 from graphfilter_research.peers.gpr_gnn import GPRGNNConfig
 from graphfilter_research.peers.graphsage import GraphSAGEConfig
 from graphfilter_research.peers.nlgnn import NLGNNConfig

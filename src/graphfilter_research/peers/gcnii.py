@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from graphfilter.models.deep import DeepConfig, DeepNetwork
-from graphfilter.models.layers import Generators, draw_kept, matmul_side_by_side
+from graphfilter.models.layers import Generators, matmul_side_by_side
 from graphfilter.operators import Operator
+from graphfilter_research.peers.pieces import draw_kept
 
 
 @dataclass(frozen=True)

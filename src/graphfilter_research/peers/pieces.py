@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork, SideBySide
-from graphfilter.models.layers import Generators, draw_kept
+from graphfilter.models.layers import Generators
 from graphfilter.operators import Operator
+from graphfilter.operators.dropout import draw
 from graphfilter.util.machine import blocks
 
 
@@ -69,6 +70,17 @@ def _batch_normed(norms: Sequence[Norm], x: Tensor, momentum: float = 0.1) -> Te
     else:
         mean, variance = stacked(norms, "mean"), stacked(norms, "variance")
     return (x - mean) * (variance + 1e-5).rsqrt()
+
+
+def draw_kept(
+    shape: Sequence[int], rate: float, generators: Generators, device: torch.device
+) -> tuple[Tensor | None, float]:
+    """Draw what dropout keeps, a Boolean array (R, *shape), and what to multiply it with.
+
+    None where nothing is dropped.
+    """
+    drawn = draw(shape, rate, generators, device)
+    return (None, 1.0) if drawn is None else (drawn.kept(), drawn.scale)
 
 
 def dropped(x: Tensor, rate: float, generators: Generators) -> Tensor:

@@ -24,7 +24,6 @@ from graphfilter.filters import (
     PowerFilterConfig,
     RepeatedChebyshevFilter,
 )
-from graphfilter.models import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError, GraphError
@@ -43,6 +42,7 @@ from graphfilter_research.peers.geom_gcn import (
     relations,
     structure,
 )
+from graphfilter_research.peers.gfnn import FilteredFeatures, FilteredFeaturesConfig
 from graphfilter_research.peers.gpr_gnn import GPRGNN, GPRGNNConfig
 from graphfilter_research.peers.graphsage import GraphSAGE
 from graphfilter_research.peers.graphsaint import GraphSAINT, GraphSAINTConfig
