@@ -9,12 +9,14 @@ from hypothesis import given, settings, strategies as st
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
+from graphfilter.models import relations
 from graphfilter.models.places import Known
 from graphfilter.models.relations import (
     find_around,
     find_beside,
     fix_around,
     fix_beside,
+    near_places,
     told,
 )
 
@@ -25,23 +27,29 @@ def columns_of(graph: Graph, **found: object) -> np.ndarray:
     return fix_around(graph, {**find_around(graph, graph.features), **found})(graph.features)
 
 
-def test_columns_are_own_degree_average_largest_and_smallest() -> None:
+def test_columns_are_own_degree_averages_largest_and_smallest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relations, "FEW_VERTICES", 0)
     found = columns_of(PATH)
     np.testing.assert_allclose(found[:, 0], [1, 2, 4, 8])
     np.testing.assert_allclose(found[:, 1], np.log1p([1, 2, 2, 1]))
     np.testing.assert_allclose(found[:, 2], [2, 2.5, 5, 4])
-    np.testing.assert_allclose(found[:, 3:5], [[2, 2], [4, 1], [8, 2], [4, 4]])
+    np.testing.assert_allclose(found[:, 3], [2.5, 3.5, 3.25, 5])
+    np.testing.assert_allclose(found[:, 4:6], [[2, 2], [4, 1], [8, 2], [4, 4]])
 
 
 def test_labels_of_neighbours_and_of_two_steps_in_closed_form() -> None:
-    """Of the path 0 - 1 - 2 - 3, where 0 is known to be of class 1 and 3 of class 0."""
+    """Of the path 0 - 1 - 2 - 3, where 0 is known to be of class 1 and 3 of class 0.
+
+    What is seen is drawn to the mean of those known, a half.
+    """
     labels = np.array([1, -1, -1, 0])
     known = told(labels, np.array([0, 3]), 2)
-    found = columns_of(PATH, **known)[:, 5:]
-    gap = np.nan
-    one = [[gap, 0], [1, np.log(2)], [0, np.log(2)], [gap, 0]]
+    found = columns_of(PATH, **known)[:, 4:]
+    one = [[0.5, 0], [0.75, np.log(2)], [0.25, np.log(2)], [0.5, 0]]
     # Two steps away from 2 is 0, and from 1 is 3; nobody is two steps from themselves.
-    two = [[gap, 0], [0, np.log(2)], [1, np.log(2)], [gap, 0]]
+    two = [[0.5, 0], [0.25, np.log(2)], [0.75, np.log(2)], [0.5, 0]]
     np.testing.assert_allclose(found, np.hstack([one, two]), atol=1e-6)
 
 
@@ -61,8 +69,9 @@ def test_no_vertex_sees_its_own_label(seed: int) -> None:
     other = values.copy()
     other[vertex] = (values[vertex] + 1) % 4
     rows = np.sort(rng.permutation(40)[:30])
-    first, second = (columns_of(graph, **told(y, rows, 4)) for y in (values, other))
-    np.testing.assert_array_equal(first[vertex], second[vertex])
+    seen = [relations._known_sums(graph, features, told(y, rows, 4), None) for y in (values, other)]
+    for first, second in zip(*seen, strict=True):
+        np.testing.assert_array_equal(first[0][vertex], second[0][vertex])
 
 
 def test_vertices_that_share_a_value_see_each_others_labels() -> None:
@@ -77,15 +86,15 @@ def test_vertices_that_share_a_value_see_each_others_labels() -> None:
     labels = np.full(n, -1)
     labels[[0, 1, 9]] = [1, 0, 1]
     found = columns_of(graph, **told(labels, np.array([0, 1, 9]), 2))[:, -2:]
-    np.testing.assert_allclose(found[2], [0.5, np.log(3)])
-    assert np.isnan(found[[9, 12], 0]).all()
-    np.testing.assert_allclose(found[0], [0, np.log(2)])
+    # Drawn to the mean of all: two of three vertices.
+    np.testing.assert_allclose(found[2], [(1 + 2 / 3) / 3, np.log(3)], rtol=1e-6)
+    np.testing.assert_allclose(found[[9, 12]], [[2 / 3, 0]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(found[0], [1 / 3, np.log(2)], rtol=1e-6)
 
 
-def test_nothing_told_is_a_gap_everywhere() -> None:
+def test_nothing_told_is_the_same_everywhere() -> None:
     found = columns_of(PATH, **told(np.array([0, 1, 0, 1]), np.array([], dtype=int), 2))
-    assert np.isnan(found[:, 5::2]).all()
-    assert (found[:, 6::2] == 0).all()
+    assert (found[:, 4:] == 0).all()
 
 
 def test_what_is_told_goes_with_the_vertices_into_another_graph() -> None:
@@ -112,8 +121,37 @@ def test_many_columns_are_read_or_compressed() -> None:
     assert found["basis"].shape[1] <= 32
     columns = fix_around(graph, found)(features)
     assert np.isnan(columns[7, 0])
-    assert columns.shape[1] < 330
+    assert columns.shape[1] < 500
     np.testing.assert_allclose(np.delete(columns[:, 0], 7), np.delete(number.ravel(), 7), rtol=1e-6)
+
+
+def test_a_category_of_many_values_is_read_by_the_labels_of_those_that_share_one() -> None:
+    rng = np.random.default_rng(0)
+    words, street = (rng.random((60, 400)) < 0.05), np.eye(30)[rng.integers(30, size=60)]
+    age = rng.normal(size=(60, 1))
+    for width in (0, 400):
+        features = sp.csr_array(np.hstack([age, street, words[:, :width]]), dtype=np.float32)
+        names = ["age", *(f"street={i}" for i in range(30)), *(f"a: {i}" for i in range(width))]
+        graph = Graph.from_edges([[0, 1]], 60, features=features, feature_names=names)
+        found = find_around(graph, features)
+        assert 0 in found["plain"]
+        assert not np.isin(np.arange(1, 31), found["plain"]).any()
+        if width:
+            assert not found["basis"][:30].any()
+            assert found["basis"][30:].any()
+
+
+def test_the_nearest_by_coordinates_are_told_of_by_their_distance() -> None:
+    """On a line of 60 vertices, the ten nearest are five to either side."""
+    places = np.column_stack([np.zeros(60), np.arange(60.0)]).astype(np.float32)
+    names = ["home_lat", "home_lon"]
+    graph = Graph.from_edges(np.empty((0, 2), int), 60, features=places, feature_names=names)
+    near = next(near_places(graph, places))[[30]].toarray()[0]
+    np.testing.assert_array_equal(np.flatnonzero(near), [*range(25, 30), *range(31, 36)])
+    assert near[29] > near[28] > near[26]
+    np.testing.assert_allclose(near.sum(), 10)
+    halves = np.arange(60) // 30  # Of two parts, nobody is near across.
+    assert not next(near_places(graph, places, halves))[[30]].toarray()[0, :30].any()
 
 
 @pytest.mark.parametrize("directed", [False, True])

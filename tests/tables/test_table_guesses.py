@@ -126,13 +126,21 @@ def test_many_classes_with_many_vertices_are_classes(tmp_path: Path) -> None:
 
 
 def test_text_is_weighed_by_its_words(tmp_path: Path) -> None:
-    texts = ["the parcel was late again", "pays every invoice in time", "asks about parcel prices"]
+    texts = ["the parcel was late again", "pays every invoice in time", "asks w17 w5 w301 w17"]
     rows = "".join(f"{i},{texts[i % 3]} number {i}\n" for i in range(60))
     graph = read(tmp_path, "u,v\n0,1\n", "id,comment\n" + rows)
     assert graph.feature_names is not None
-    assert "comment: invoice" in graph.feature_names
+    assert {"comment: invoice", "comment: w17"} <= set(graph.feature_names)
     assert "comment: 7" not in graph.feature_names  # in one row
     np.testing.assert_allclose(np.linalg.norm(dense(graph), axis=1), 1, rtol=1e-5)
+    assert any("read as text: TF-IDF" in note for note in graph.notes)
+
+
+@pytest.mark.parametrize("tokens", [["w{}"] * 4, ["{}", "x86", "b{}c", "h{}"]])
+def test_words_that_end_in_digits_are_words(tmp_path: Path, tokens: list[str]) -> None:
+    texts = [" ".join(t.format((i + 7 * j) % 23) for j, t in enumerate(tokens)) for i in range(60)]
+    rows = "".join(f"{i},{text} {i}{i}\n" for i, text in enumerate(texts))
+    graph = read(tmp_path, "u,v\n0,1\n", "id,notes\n" + rows)
     assert any("read as text: TF-IDF" in note for note in graph.notes)
 
 

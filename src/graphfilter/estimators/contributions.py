@@ -29,8 +29,8 @@ from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.estimators.members import FittedMember, MemberAnswers
 from graphfilter.models import ChannelNetwork, FilterNetwork
 from graphfilter.models.places import Known
-from graphfilter.models.relations import shared_values
-from graphfilter.models.views import AROUND
+from graphfilter.models.relations import near_places, shared_values
+from graphfilter.models.views import AROUND, BESIDE
 from graphfilter.systems import Prepared
 from graphfilter.tables.columns import MISSING_MARK
 from graphfilter.util.errors import ConfigError
@@ -125,8 +125,9 @@ class Questioner:
             self.back = self.values.copy()
             self.back[1] = arcs.T.tocsr().data
         self.average = average_row(graph)
-        told = any(member.system.view == AROUND for member in self.members)
+        told = any(member.system.view in (AROUND, BESIDE) for member in self.members)
         sharing = list(shared_values(graph, graph.features)) if told else []
+        self.near = list(near_places(graph, prepared.scaled())) if told else []
         self.sharing = sp.csr_array(sp.hstack(sharing)) if sharing else None
         self.sharers_of = None if self.sharing is None else sp.csc_array(self.sharing)
 
@@ -159,11 +160,13 @@ class Questioner:
         )  # fmt: skip
 
     def sharers(self, vertex: int) -> Index:
-        """Return the vertices that share a value of a category with one; few of many."""
-        if self.sharing is None or self.sharers_of is None:
-            return np.zeros(0, dtype=np.int64)
-        found = np.unique(self.sharers_of[:, self.sharing[[vertex]].indices].indices)
-        return found[found != vertex][:MOST_SHARING].astype(np.int64)
+        """Return the vertices that share a value of a category with one, few of many; and near."""
+        near = [links[[vertex]].indices for links in self.near]
+        found = np.zeros(0, dtype=np.int64)
+        if self.sharing is not None and self.sharers_of is not None:
+            found = np.unique(self.sharers_of[:, self.sharing[[vertex]].indices].indices)
+            found = found[found != vertex][:MOST_SHARING]
+        return np.setdiff1d(np.concatenate([found, *near]), [vertex]).astype(np.int64)
 
     def ask(self, asked: Sequence[Hidden]) -> list[Array]:
         """Return the answers (s, C) for the vertex of each surrounding in its copies."""

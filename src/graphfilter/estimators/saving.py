@@ -313,7 +313,9 @@ def _check_network(system: System, network: Network[Any], n_features: int) -> No
         return
     n_columns = getattr(network, "n_features", 0)
     if "beside" in kept:
-        if n_columns not in (n_features, 2 * n_features, 3 * n_features):
+        told = max(kept["told_values"].shape[-1], 1) if "told_values" in kept else n_columns + 1
+        more = [n_columns - times * n_features for times in (1, 2, 3)]
+        if not any(n >= 0 and n % told == 0 for n in more):
             raise ValueError(f"{n_columns} columns beside each other, of {n_features} features")
         return
     basis = kept.get("basis", np.zeros((0, 0)))

@@ -18,6 +18,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
 from graphfilter.models.layers import Draws, Input
+from graphfilter.models.relations import KeepsView
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ModelFileError
@@ -48,6 +49,7 @@ class LinearConfig(ModelConfig):
 
     kind: ClassVar[str] = "LinearModel"
     fitted: ClassVar[bool] = True
+    recognises: ClassVar[bool] = True
     refits: ClassVar[bool] = True
     ranges: ClassVar[Mapping[str, str]] = {"dropout": "[0, 1)", "c": "[1e-9, inf)"}
     dropout: float = 0.0
@@ -69,7 +71,7 @@ class LinearConfig(ModelConfig):
         return Working(16 * sizes.n_features * sizes.n_classes)
 
 
-class LinearModel(Fitted[LinearConfig], config=LinearConfig):
+class LinearModel(KeepsView, Fitted[LinearConfig], config=LinearConfig):
     """One linear function per class, by squared hinge loss; of numbers, by ridge regression.
 
     Logits are the margins. On words it is hard to beat: it has few ways to be wrong.
@@ -90,17 +92,16 @@ class LinearModel(Fitted[LinearConfig], config=LinearConfig):
     [0, 1]
     """
 
+    seen: ClassVar[dict[str, torch.dtype]] = {"seen_beside": torch.int64} | KeepsView.seen
     kept: ClassVar[dict[str, torch.dtype]] = {
         "weight": torch.float32,
         "bias": torch.float32,
         "reach": torch.float32,
-        "beside": torch.int64,
-    }
+    } | seen
 
     weight: Tensor
     bias: Tensor
     reach: Tensor
-    beside: Tensor
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
         super().make_layers(n_features, n_classes, generator)
@@ -175,21 +176,19 @@ class LinearModel(Fitted[LinearConfig], config=LinearConfig):
             "weight": (self.n_features, self.n_classes),
             "bias": (self.n_classes,),
             "reach": (self.n_features,),
-            "beside": tuple(state["beside"].shape[:1]) if "beside" in state else (),
         }
-        if set(state) != set(shapes):
+        if set(state) != set(self.kept):
             raise ModelFileError("a linear model must have its own tensors and no others.")
         for name, shape in shapes.items():
             tensor = state[name]
             whole = tuple(tensor.shape) == shape and tensor.dtype == self.kept[name]
             if not whole or not bool(tensor.isfinite().all()):
                 raise ModelFileError("the linear model is damaged; fit again.")
-
-    def keep_view(self, found: Mapping[str, NDArray[Any]]) -> None:
-        self.beside = torch.from_numpy(found["beside"]) if found else self.beside
+        if state["seen_told_values"].numel() and not self.is_whole_view(state):
+            raise ModelFileError("the linear model is damaged; fit again.")
 
     def kept_view(self) -> dict[str, NDArray[Any]] | None:
-        return {"beside": self.beside.cpu().numpy()} if len(self.beside) else None
+        return super().kept_view() if self.get_buffer("seen_beside").numel() else None
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         weight, bias = self.weight.double().numpy(), self.bias.double().numpy()

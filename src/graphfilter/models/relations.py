@@ -1,19 +1,24 @@
 """What is around a vertex, as columns for trees: known labels, and averages of columns.
 
 A relation joins vertices: being neighbours, being whom a vertex links to or who links to it, an
-edge type, two steps, or sharing a value of a category. Over each, the known labels of the others
-are averaged. A vertex never sees its own label: it sees those outside its fold only.
+edge type, two steps, sharing a value of a category, or being near by coordinates. Over each, the
+known labels of the others are averaged. A vertex never sees its own label: it sees those outside
+its fold only.
 """
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.places import Known, averaging, basis_of
@@ -31,27 +36,47 @@ MOST_COLUMNS = 256
 MOST_PLAIN, LEAST_FILLED, COMPRESSED = 128, 0.05, 32
 # Edge types, the most frequent, whose neighbours are told apart.
 MOST_TYPES = 6
-# A category with fewer values is read value by value; one with more joins vertices, too.
+# A category of no more values is read value by value; trees read one of more by the known labels of
+# those that share one.
 FEW_VALUES = 20
-# Columns of which the largest and the smallest value among neighbours are seen.
-MOST_EXTREMES = 32
+# Columns of which the largest and the smallest value among neighbours are seen, where vertices are
+# more than so many.
+MOST_EXTREMES, FEW_VERTICES = 32, 1000
+# How columns of coordinates are called, as parts of names, and how many vertices are near.
+COORDINATES = (
+    ("lat", "lon"), ("lat", "long"), ("lat", "lng"), ("latitude", "longitude"), ("x", "y"),
+    ("easting", "northing"),
+)  # fmt: skip
+NEAREST = (10, 40)
 
 
 def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
-    """Return which columns are read as they are, and the basis of the others; empty of few."""
-    if features.shape[1] <= MOST_COLUMNS:
+    """Return which columns are read as they are, and the basis of the others; empty of few.
+
+    Those of a category of many values are in neither.
+    """
+    n_columns, names = features.shape[1], graph.feature_names or ()
+    coded = [np.arange(*ends) for ends in _categories(names)]
+    left = np.setdiff1d(np.arange(n_columns), np.concatenate([[], *coded]))
+    if not len(left) or len(left) == n_columns <= MOST_COLUMNS:
         return {}
+    if len(left) <= MOST_COLUMNS:
+        return {"plain": left.astype(np.int64)}
     matrix = sp.csc_array(features)
-    filled = np.diff(matrix.indptr)
+    filled = np.zeros(n_columns, dtype=np.int64)
+    filled[left] = np.diff(matrix.indptr)[left]
     fullest = np.argsort(-filled, kind="stable")[:MOST_PLAIN]
     kept = set(fullest[filled[fullest] >= LEAST_FILLED * matrix.shape[0]].tolist())
     # What says where a column has gaps goes with it.
-    names = graph.feature_names or ()
     own = {names[i].partition(" (")[0] for i in kept if names}
     kept |= {i for i, name in enumerate(names) if name.removesuffix(MISSING_MARK) in own}
     plain = np.array(sorted(kept), dtype=np.int64)
-    others = np.setdiff1d(np.arange(matrix.shape[1]), plain)
-    return {"plain": plain, "basis": basis_of(sp.csr_array(matrix[:, others]), COMPRESSED)}
+    others = np.setdiff1d(np.arange(n_columns), plain)
+    pressed = np.isin(others, left)
+    found = basis_of(sp.csr_array(matrix[:, others[pressed]]), COMPRESSED)
+    basis = np.zeros((len(others), found.shape[1]), dtype=np.float32)
+    basis[pressed] = found
+    return {"plain": plain, "basis": basis}
 
 
 def told(targets: NDArray[Any], rows: NDArray[np.int64], n_classes: int) -> dict[str, Any]:
@@ -77,9 +102,9 @@ def fix_around(
 ) -> Callable[[Features], Columns]:
     """Return what makes the columns of the vertices of a graph from its features.
 
-    Its own, with gaps; averages, and extremes, over neighbours; how many there are; and over every
-    relation the average of the labels that are ``told``, with how many they are. Where none is,
-    there is a gap.
+    Its own, with gaps; averages at one and two steps, and extremes, over neighbours; how many there
+    are; and over every relation the average of the labels that are ``told``, drawn to that of all,
+    with how many they are.
     """
 
     def make(features: Features) -> Columns:
@@ -91,19 +116,63 @@ def fix_around(
         mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
         dense = np.nan_to_num(columns)
         share = 1.0 if known is None else known.share_present
+        once = mean @ dense
         parts = [
             with_gaps(columns, names) if names else columns,
             np.log1p(degrees / share)[:, None],
-            mean @ dense,
+            once,
+            mean @ once,
         ]
         n_plain = len(names) if names else dense.shape[1]
-        if n_plain <= MOST_EXTREMES and graph.n_edges:
+        if n_plain <= MOST_EXTREMES and graph.n_edges and graph.n_vertices > FEW_VERTICES:
             parts += _extremes(adjacency, dense[:, :n_plain])
         if "told_rows" in found:
             parts += _known_labels(graph, features, found, known)
         return np.hstack(parts).astype(np.float32)
 
     return make
+
+
+class KeepsView(nn.Module):
+    """A model that keeps what its view found and was told, as buffers whose names begin so."""
+
+    seen: ClassVar[dict[str, torch.dtype]] = {
+        "seen_told_rows": torch.int64,
+        "seen_told_values": torch.float32,
+        "seen_told_folds": torch.int8,
+    }
+
+    def keep_view(self, found: Mapping[str, NDArray[Any]]) -> None:
+        for name, values in found.items():
+            setattr(self, f"seen_{name}", torch.tensor(values))
+
+    def kept_view(self) -> dict[str, NDArray[Any]] | None:
+        kept = {name.removeprefix("seen_"): getattr(self, name) for name in self.seen}
+        return {
+            name: tensor.cpu().numpy()
+            for name, tensor in kept.items()
+            if tensor.numel() or name.startswith("told")
+        }
+
+    def recognising(self, numbers: NDArray[np.int64]) -> Self:
+        """Return the model told nothing, where nothing is recognised; else the view chooses."""
+        if len(numbers):
+            return self
+        made = copy.copy(self)
+        made._buffers = dict(self._buffers)
+        for name in KeepsView.seen:
+            setattr(made, name, getattr(self, name)[:0])
+        return made
+
+    def is_whole_view(self, state: Mapping[str, torch.Tensor]) -> bool:
+        """Return whether what is told in a file goes together."""
+        rows, values, folds = (state[name] for name in KeepsView.seen)
+        return (
+            values.ndim == 2
+            and bool(values.isfinite().all())
+            and all(one.ndim == 1 and len(one) == len(values) for one in (rows, folds))
+            and bool((rows >= 0).all())
+        )
 
 
 # Stored values × classes of neighbours' columns up to which a linear model sees them.
@@ -123,15 +192,22 @@ def fix_beside(
 ) -> Callable[[Features], Features]:
     """Return what puts the averages over neighbours beside the columns of the vertices.
 
-    Where edges have directions, over those it links to and those that link to it.
+    Where edges have directions, over those it links to and those that link to it. Then come the
+    labels that are ``told``, averaged over every relation, drawn to none or the mean.
     """
 
     def make(features: Features) -> Features:
-        if not found["beside"][0]:
-            return features
-        parts = [features, *(mean @ features for mean in _means(graph, known))]
+        parts: list[Any] = [features]
+        if found["beside"][0]:
+            parts += [mean @ features for mean in _means(graph, known)]
+        if "told_rows" in found:
+            values = found["told_values"]
+            # Of classes and labels most are zeros, which are not stored.
+            drawn = 0.0 if ((values == 0) | (values == 1)).all() else 1.0
+            for total, n_known, usual in _known_sums(graph, features, found, known):
+                parts.append((total - drawn * n_known * usual) / (n_known + 1))
         if sp.issparse(features):
-            return sp.csr_array(sp.hstack(parts), dtype=np.float32)
+            return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts]), dtype=np.float32)
         return np.hstack(parts).astype(np.float32)
 
     return make
@@ -154,13 +230,13 @@ def _plain(
 ) -> tuple[NDArray[Any], Sequence[str]]:
     """Return the columns that trees read, dense, and the names of those that have some."""
     names = graph.feature_names or ()
-    if "plain" not in found:
+    if not len(plain := found.get("plain", ())):
         return (features.toarray() if sp.issparse(features) else features), names
-    plain, n_columns = found["plain"], features.shape[1]
-    others = np.setdiff1d(np.arange(n_columns), plain)
     matrix = sp.csc_array(features)
-    own = matrix[:, plain].toarray()
-    columns = np.hstack([own, sp.csr_array(matrix[:, others]) @ found["basis"]])
+    columns = matrix[:, plain].toarray()
+    if "basis" in found:
+        others = np.setdiff1d(np.arange(features.shape[1]), plain)
+        columns = np.hstack([columns, sp.csr_array(matrix[:, others]) @ found["basis"]])
     return columns, [names[i] for i in plain] if names else ()
 
 
@@ -183,6 +259,22 @@ def _known_labels(
     found: Mapping[str, NDArray[Any]],
     known: Known | None,
 ) -> list[NDArray[np.float64]]:
+    parts = []
+    for total, n_known, usual in _known_sums(graph, features, found, known):
+        parts += [(total + usual) / (n_known + 1), np.log1p(n_known)]
+    return parts
+
+
+def _known_sums(
+    graph: Graph,
+    features: Features,
+    found: Mapping[str, NDArray[Any]],
+    known: Known | None,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Any]]:
+    """Yield sums of what is told over each relation, of how many, and the mean of all.
+
+    A labelled vertex is told nothing of its own fold.
+    """
     rows, values, folds = (found[f"told_{name}"] for name in ("rows", "values", "folds"))
     n_fitted = graph.n_vertices if known is None else known.n_fitted
     told = np.full(n_fitted + 1, -1)  # Of the number -1, of a vertex that is new, nothing is.
@@ -194,17 +286,15 @@ def _known_labels(
     numbers = np.zeros((graph.n_vertices, values.shape[1] + 1))
     numbers[is_told, :-1], numbers[is_told, -1] = values[own[is_told]], 1
     fold = np.where(is_told, folds[own], -1) if len(folds) else own
-    parts = []
+    others = [np.where((fold == one)[:, None], 0, numbers) for one in range(N_FOLDS)]
+    # The same for all: that of a fold would say what is in the fold.
+    usual = values.mean(axis=0, dtype=np.float64) if len(values) else 0.0
     for sums in _relations(graph, features, known):
         total = sums(numbers, slice(None))
         for one in range(N_FOLDS):
             if len(own := np.flatnonzero(fold == one)):
-                total[own] = sums(np.where((fold == one)[:, None], 0, numbers), own)
-        n_known = total[:, -1:]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = np.where(n_known > 1e-9, total[:, :-1] / n_known, np.nan)
-        parts += [shares, np.log1p(np.maximum(n_known, 0))]
-    return parts
+                total[own] = sums(others[one], own)
+        yield total[:, :-1], np.maximum(total[:, -1:], 0), usual
 
 
 def _relations(graph: Graph, features: Features, known: Known | None) -> Iterator[Sums]:
@@ -240,6 +330,8 @@ def _relations(graph: Graph, features: Features, known: Known | None) -> Iterato
                 has[rows] @ (has.T @ numbers) - has[rows].sum(axis=1)[:, None] * numbers[rows]
             )
         )
+    for links in near_places(graph, features, None if known is None else known.parts):
+        yield lambda numbers, rows, links=links: links[rows] @ numbers
 
 
 def shared_values(graph: Graph, features: Features) -> Iterator[sp.csr_array]:
@@ -248,6 +340,42 @@ def shared_values(graph: Graph, features: Features) -> Iterator[sp.csr_array]:
         columns = sp.csc_array(features)
         for start, end in _categories(graph.feature_names):
             yield sp.csr_array(columns[:, start:end] != 0).astype(np.float64)
+
+
+def near_places(
+    graph: Graph, features: Features, parts: NDArray[np.int64] | None = None
+) -> Iterator[sp.csr_array]:
+    """Yield the weights (n, n) of the vertices nearest to each by coordinates, in its own part.
+
+    They fall with the distance, and add up to how many there are.
+    """
+    names = {name.lower(): i for i, name in enumerate(graph.feature_names or ())}
+    for name, i in names.items():
+        for first, second in COORDINATES:
+            other = re.sub(rf"(?<![^\W_]){first}(?![^\W_])", second, name)
+            if other != name and other in names:
+                x: Any = features[:, [i, names[other]]]
+                places = np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
+                for n_near in NEAREST:
+                    yield _nearest(places, min(n_near, len(places) - 1), parts)
+
+
+def _nearest(places: NDArray[np.float64], n_near: int, parts: Any) -> sp.csr_array:
+    from scipy.spatial import cKDTree
+
+    n = len(places)
+    if parts is not None:  # Parts lie apart from each other.
+        width = 4 * np.abs(places).max(initial=1)
+        places = np.column_stack([places, width * parts])
+    distance, who = cKDTree(places).query(places, range(1, n_near + 2))
+    there = who != np.arange(n)[:, None]
+    if parts is not None:
+        there &= parts[who] == parts[:, None]
+    distance[~there] = 0
+    weight = there / (distance + distance.max(axis=1, keepdims=True) / 10 + 1e-9)
+    weight *= there.sum(axis=1, keepdims=True) / or_one(weight.sum(axis=1, keepdims=True))
+    rows = np.arange(n + 1) * (n_near + 1)
+    return sp.csr_array((weight.ravel(), who.ravel(), rows), shape=(n, n))
 
 
 def _categories(names: Sequence[str]) -> Iterator[tuple[int, int]]:

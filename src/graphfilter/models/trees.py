@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +18,7 @@ from graphfilter.filters.base import ADDED
 from graphfilter.models.base import ModelConfig, Sizes, Working
 from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weight, dense, within
 from graphfilter.models.layers import Draws
-from graphfilter.models.relations import MOST_COLUMNS
+from graphfilter.models.relations import MOST_COLUMNS, KeepsView
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import compiled_threads
@@ -38,27 +37,22 @@ BOOSTED = 40
 # vertices (benchmarks/trees.py).
 SHARE_OF_COLUMNS = 0.5
 # The same seed gives the same bits, whatever the number of threads.
-_FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "num_leaves": 31}
+_FIXED = {"deterministic": True, "force_col_wise": True, "verbosity": -1}
 # Of trees that stop by themselves each sees a share of the rows; the rate is no lower than this,
 # and higher where fewer rounds fit.
 SHARE_OF_ROWS, LEAST_STEP, ROUNDS_TIMES_STEP = 0.8, 0.03, 20.0
 # Several classes are learned at a higher rate, and stop in half of the rounds: each of these is a
 # tree per class.
 LEAST_STEP_OF_MANY = 0.1
+# Leaves of trees: of others; of those that stop by themselves on few rows, on many, and on many
+# where there is one tree per round.
+LEAVES, LEAVES_OF_FEW, LEAVES_OF_MANY, LEAST_IN_LEAF = 31, 15, 63, 10
+FEW_ROWS, SHARE_OF_MANY = 10_000, 0.8
 # Cells below which threads wait for each other longer than they work.
 CELLS_PER_THREAD = 10**6
 _LEAF = {"threshold": 0.0, "feature": 0, "left": -1, "right": -1, "missing_left": 0, "value": 0.0}
 # Bits of a node's decision_type in LightGBM's text.
 _MISSING_LEFT, _KNOWS_MISSING = 2, 8
-# What a view found, as buffers.
-SEEN = {
-    "seen_plain": torch.int64,
-    "seen_basis": torch.float32,
-    "seen_told_rows": torch.int64,
-    "seen_told_values": torch.float32,
-    "seen_told_folds": torch.int8,
-}
-SEEN_NAMES = tuple(name.removeprefix("seen_") for name in SEEN)
 
 
 @dataclass(frozen=True)
@@ -254,6 +248,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             | {
                 "learning_rate": step,
                 "lambda_l2": config.l2,
+                "num_leaves": LEAVES,
                 "feature_fraction": SHARE_OF_COLUMNS,
                 "num_threads": max(1, min(compiled_threads(), columns.size // CELLS_PER_THREAD)),
                 "seed": seed % 2**31,
@@ -261,13 +256,18 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         )
         if config.stop_after:
             settings |= {"bagging_fraction": SHARE_OF_ROWS, "bagging_freq": 1}
+            settings |= {"min_data_in_leaf": LEAST_IN_LEAF}
+            if len(columns) <= FEW_ROWS:
+                settings |= {"num_leaves": LEAVES_OF_FEW}
+            elif not many:
+                settings |= {"num_leaves": LEAVES_OF_MANY, "feature_fraction": SHARE_OF_MANY}
         data = lightgbm.Dataset(columns, targets, weight=weight, params=settings)
         options: dict[str, Any] = {}
         if seen is not None:
             options["valid_sets"] = [
                 lightgbm.Dataset(seen[0], seen[1], params=settings, reference=data)
             ]
-            wait = config.stop_after // (2 if many else 1) or 1
+            wait = config.stop_after // (3 if many else 1) or 1
             options["callbacks"] = [lightgbm.early_stopping(wait, verbose=False)]
         booster = lightgbm.train(settings, data, max(rounds, 1), **options)
         if seen is not None:
@@ -311,7 +311,8 @@ class ToldTreesConfig(TreesConfig):
     recognises: ClassVar[bool] = True
     refits: ClassVar[bool] = True
     n_rounds: int = 2000
-    stop_after: int = 60
+    l2: float = 0.0
+    stop_after: int = 100
 
     def skip_reason(self, graph: Graph, n_train: int) -> str | None:
         x: Any = graph.features
@@ -322,7 +323,7 @@ class ToldTreesConfig(TreesConfig):
         return super().skip_reason(graph, n_train)
 
 
-class ToldTrees(Trees, config=ToldTreesConfig):
+class ToldTrees(KeepsView, Trees, config=ToldTreesConfig):
     """Boosted trees that see the known labels around a vertex.
 
     They keep what the view was told of training vertices: see
@@ -333,41 +334,21 @@ class ToldTrees(Trees, config=ToldTreesConfig):
     >>> import graphfilter as gf
     >>> trees = gf.models.ToldTrees(3, 2, gf.models.ToldTreesConfig(n_rounds=50))
     >>> trees.config.stop_after
-    60
+    100
     """
 
-    kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | SEEN
-
-    def keep_view(self, found: Mapping[str, NDArray[Any]]) -> None:
-        for name, values in found.items():
-            setattr(self, f"seen_{name}", torch.from_numpy(values))
-
-    def kept_view(self) -> dict[str, NDArray[Any]]:
-        found = {name: getattr(self, f"seen_{name}").cpu().numpy() for name in SEEN_NAMES}
-        if not found["basis"].size:
-            del found["basis"], found["plain"]
-        return found
-
-    def recognising(self, numbers: NDArray[np.int64]) -> Self:
-        """Return the trees told nothing, where nothing is recognised; else the view chooses."""
-        if len(numbers):
-            return self
-        made = copy.copy(self)
-        made._buffers = dict(self._buffers)
-        for name in SEEN_NAMES:
-            if name.startswith("told"):
-                setattr(made, f"seen_{name}", getattr(self, f"seen_{name}")[:0])
-        return made
+    seen: ClassVar[dict[str, torch.dtype]] = {
+        "seen_plain": torch.int64,
+        "seen_basis": torch.float32,
+    } | KeepsView.seen
+    kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | seen
 
     def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
-        told = [state[f"seen_told_{name}"] for name in ("rows", "values", "folds")]
         plain, basis = state["seen_plain"], state["seen_basis"]
         return (
             super().is_whole(state, n_nodes)
-            and told[1].ndim == 2
-            and bool(told[1].isfinite().all() and basis.isfinite().all())
-            and all(one.ndim == 1 and len(one) == len(told[1]) for one in (told[0], told[2]))
-            and bool((told[0] >= 0).all() and (plain >= 0).all())
+            and self.is_whole_view(state)
+            and bool(basis.isfinite().all() and (plain >= 0).all())
             and plain.ndim == 1
             and (basis.ndim == 2 or not basis.numel())
         )

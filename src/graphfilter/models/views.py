@@ -46,6 +46,8 @@ AVERAGES = "averages"
 COMPRESSED_AVERAGES = "compressed averages"
 # What is around a vertex, known labels among it.
 AROUND = "around"
+# Neighbours' columns beside a vertex's own, and known labels.
+BESIDE = "beside"
 
 
 def _nothing(graph: Graph, features: Features) -> Found:
@@ -206,7 +208,7 @@ VIEWS: dict[str, View] = {
     AVERAGES: View(_averages, recognises=True),
     COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
     AROUND: View(fix_around, find_around, recognises=True),
-    "beside": View(fix_beside, find_beside, recognises=True),
+    BESIDE: View(fix_beside, find_beside, recognises=True),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
     "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
     "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),

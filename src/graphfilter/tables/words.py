@@ -33,6 +33,8 @@ FEW_ROWS = 20
 # A column of text has at least so many words per cell; one of names, or of codes, has fewer.
 _TEXT_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# Between blanks also what begins with a letter and has digits, such as x86.
+_WORD_OR_CODE = re.compile(_WORD.pattern + r"|(?<!\S)[^\W\d_][^\W_]*(?!\S)")
 # Such a share of the cells holds a value, or a part of a name, that others hold, and most do not.
 _SHARED = 0.05
 _SHARED_PART = 0.3
@@ -388,6 +390,6 @@ def _left_out(cells: Cells) -> str:
 
 def _is_prose(cells: tuple[str, ...] | list[str]) -> bool:
     """Return whether cells read like text: several words each, some of them in several cells."""
-    found = [set(_WORD.findall(cell.lower())) for cell in cells[:1000]]
+    found = [set(_WORD_OR_CODE.findall(cell.lower())) for cell in cells[:1000]]
     n_words = sum(map(len, found))
     return n_words >= _TEXT_WORDS * len(found) and len(set().union(*found)) < n_words
