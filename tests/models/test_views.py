@@ -316,7 +316,7 @@ def test_shares_say_how_much_is_known_of_each_vertex() -> None:
     # Known; known; new between one of each; new among new; an isolated known one; a new one.
     np.testing.assert_allclose(known.shares(path), [1, 1, 0.5, 0, 0, 0, 0])
     assert known.share_present == 1
-    assert Known.all_but(4, [0]).share_present == 0.75
+    assert Known(np.array([-1, 1, 2, 3]), 4).share_present == 0.75
 
 
 def test_new_vertex_is_never_trusted_as_a_known_one() -> None:

@@ -15,7 +15,6 @@ import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import ToldConfig, TreesConfig
-from graphfilter.models.places import Known
 from graphfilter.splits import EARLIER, Split, by_group, by_time, stratified
 from graphfilter.systems import (
     Prepared,
@@ -330,7 +329,7 @@ def test_there_is_a_pool_for_every_share_in_which_all_may_be_heard(
 
 
 def test_some_rows_are_answered_as_all_are(outcome_of: CommitteeOutcome) -> None:
-    prepared = Prepared.of(GROWN).knowing(Known.all_but(60, [4, 7]))
+    prepared = Prepared.of(GROWN).taking_for_new([4, 7])
     rows = np.array([7, 2, 30])
     for part in outcome_of.parts:
         networks = [run.network for run in part.runs]

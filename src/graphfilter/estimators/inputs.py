@@ -189,12 +189,13 @@ def _read_graph(graph: Any, X: Any, names: Any = None, *, bound: bool = False) -
 
 def _join(estimator: FittedEstimator, X: Any, features: Any, graph: Any, held: Any) -> Graph:
     """Return the graph with these features, its vertices in the order of the rows of X."""
-    n = features.shape[0]
-    # Edges between names say nothing of the order of the rows: X does.
-    rows = row_names(X) if named_pairs(held) else None
-    made = Graph.of(held, n, **({} if rows is None else {"vertex_names": rows}))
-    if X is not None and graph is not None:
-        made = align(X, made, has_names=graph is not held)
+    made = held
+    if X is not None:
+        # Edges between names say nothing of the order of the rows: X does.
+        rows = row_names(X) if named_pairs(held) else None
+        names = {} if rows is None else {"vertex_names": rows}
+        made = Graph.of(held, features.shape[0], **names)
+        made = made if graph is None else align(X, made, has_names=graph is not held)
     # Its own are neither copied nor read once more: they may be mapped from a store.
     if features is made.features:
         return made

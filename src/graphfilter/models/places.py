@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -63,13 +62,6 @@ class Known:
     n_fitted: int
     in_larger: float | None = None
     parts: NDArray[np.int64] | None = None
-
-    @classmethod
-    def all_but(cls, n_vertices: int, new: ArrayLike) -> Self:
-        """Return the vertices of the fitted graph itself, some of which count as new."""
-        numbers = np.arange(n_vertices)
-        numbers[np.asarray(new, dtype=np.int64)] = -1
-        return cls(numbers, n_vertices)
 
     @cached_property
     def is_known(self) -> NDArray[np.bool_]:

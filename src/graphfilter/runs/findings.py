@@ -283,7 +283,7 @@ class PageContent:
 def page_content(fit: Fit) -> PageContent:
     """Return what the page of a fit shows: the estimator is asked here, and by nothing after it."""
     estimator, graph, energy = fit.estimator, fit.plan.graph, None
-    lists, channels = tuple(make_worklists(fit)), channels_of(estimator)
+    channels, lists = channels_of(estimator), tuple(make_worklists(fit))
     settings = estimator.settled_parameters()
     if not isinstance(settings.get("model", ""), str):
         settings["model"] = origin_of(estimator.system_) or estimator.system_.name

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.filters import PageRankFilterConfig
 from graphfilter.models import Fitted, Network
-from graphfilter.models.places import Known
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import Split
 from graphfilter.systems.networks import (
@@ -341,7 +340,7 @@ def outputs_for_new(
     place = np.full(prepared.graph.n_vertices, -1)
     place[val] = np.arange(len(val))
     for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
-        partly = prepared.knowing(Known.all_but(prepared.graph.n_vertices, new))
+        partly = prepared.taking_for_new(new)
         for outputs, part in zip(found, parts, strict=True):
             if part.system.recognises:
                 networks = [

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from graphfilter.data.graph import Graph
@@ -172,6 +172,12 @@ class Prepared:
     def knowing(self, known: Known) -> Prepared:
         """Return the same graph as one that shares only some vertices with the fitted one."""
         return replace(self, known=known, _views={})
+
+    def taking_for_new(self, vertices: ArrayLike) -> Prepared:
+        """Return the fitted graph itself, some vertices of which count as new."""
+        numbers = np.arange(n := self.graph.n_vertices)
+        numbers[np.asarray(vertices, dtype=np.int64)] = -1
+        return self.knowing(Known(numbers, n))
 
     @property
     def shares(self) -> NDArray[np.float64] | None:
