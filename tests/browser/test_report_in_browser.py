@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -143,8 +144,8 @@ def test_report_on_paper_is_light_and_without_controls(
     assert ground == "rgb(255, 255, 255)"
     for control in ("#epoch", "#theme", "nav", "input[data-table]", "button[data-copy]"):
         assert not page.locator(control).first.is_visible(), control
-    assert page.locator("#filter-plot .main-svg").first.is_visible()
-    assert page.locator("#least-sure tbody tr:visible").count() == 20
+    assert page.locator("#most-likely tbody tr:visible").count() == 10
+    assert not page.locator("#made").is_visible()
     # Printed from the screen, the plots are drawn again in ink for paper, and put back.
     page.emulate_media(media="screen", color_scheme="dark")
     ink = "getComputedStyle(document.querySelector('#training-plot .xtick text')).fill"
@@ -154,6 +155,8 @@ def test_report_on_paper_is_light_and_without_controls(
     assert pdf.startswith(b"%PDF")
     assert page.evaluate("printed") != before
     assert page.evaluate(ink) == before
+    page.emulate_media(media="print")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
     report.check()
 
 
@@ -170,14 +173,10 @@ def test_report_reads_well_aloud(graph: Graph, url: str, visit_once) -> None:
     pictures = [line for line in lines if line.startswith("img ")]
     # Two classes: precision and recall, and ROC, besides.
     assert len(pictures) == len(PLOTS) + 2
-    assert any("Response of the filter over graph frequency. It is" in line for line in pictures)
+    assert any("Response of the filter over graph frequency:" in line for line in pictures)
     tables = [line for line in lines if line.startswith("table ")]
-    for name in (
-        "This model beside the baselines",
-        "Each class on the test vertices",
-        "Least sure",
-    ):
-        assert f'table "{name}":' in tables
+    for name in ("This model beside plain ones", "Each class on the test vertices", "Least sure"):
+        assert any(line.startswith(f'table "{name}') for line in tables), name
     heads = [line for line in lines if line.startswith('columnheader "')]
     assert {'columnheader "Accuracy"', 'columnheader "Recall"'} <= set(heads)
     assert any(line.startswith('rowheader "this model"') for line in lines)
@@ -191,7 +190,7 @@ def test_report_is_worked_by_keyboard(url: str, visit) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#answer"
     reached = set()
-    for _ in range(40):
+    for _ in range(80):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.type"))
     assert {"epoch", "search", "button"} <= reached
@@ -212,35 +211,18 @@ def test_every_plot_can_be_saved_as_png_and_svg(url: str, visit_once, tmp_path: 
     report.check()
 
 
-def test_wide_table_fades_on_the_side_with_more_to_see(url: str, visit, visit_once) -> None:
-    seen = visit(url, width=390)
-    box = seen.page.locator("#classes .scroll").first
-    classes = "(box) => [...box.classList].filter((c) => c !== 'scroll').sort()"
-    assert box.evaluate(classes) == ["more-right"]
-    for place, expected in (("20", ["more-left", "more-right"]), ("9999", ["more-left"])):
-        box.evaluate(f"(box) => {{ box.scrollLeft = {place}; }}")
-        # Not wait_for_function, which evaluates text, as the page's policy forbids.
-        for _ in range(100):
-            if box.evaluate(classes) == expected:
-                break
-            seen.page.wait_for_timeout(50)
-        assert box.evaluate(classes) == expected
-    wide = visit_once(url)
-    assert wide.page.locator("#classes .scroll").first.evaluate(classes) == []
-
-
-def test_first_tables_fit_a_phone(visit, tmp_path: Path) -> None:
-    """Models, scores, thresholds and the most likely vertices, read without moving sideways."""
+def test_nothing_is_cut_on_a_phone(visit, tmp_path: Path) -> None:
+    """A table that is too wide becomes one block per row."""
     graph = make_csbm(n_vertices=200, frequency=0.4, n_features=6)
     labels = np.where(np.arange(200) % 3 == 0, -1, np.asarray(graph.labels))
     url = make_report(graph.replace(labels=labels), tmp_path)
     for width in (390, 1280):
         seen = visit(url, width=width)
-        for place in ("#answer .scroll", "#decision .scroll", ".vertices:has(#most-likely)"):
-            boxes = seen.page.locator(place)
-            assert boxes.count() > 0, place
-            for box in boxes.all():
-                assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth"), place
+        boxes = seen.page.locator(".scroll, .vertices").all()
+        assert len(boxes) > 10
+        for box in boxes:
+            assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1"), box
+        seen.check_no_sideways_scroll()
         seen.check()
         seen.check_structure()
 

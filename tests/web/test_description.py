@@ -63,6 +63,11 @@ def test_page_loads_nothing_and_escapes_what_it_shows(ask: WebClient) -> None:
     assert reply.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in reply.headers["content-security-policy"]
     assert not re.search(r"<script|src=|@import|url\(|https?://(?!127\.0\.0\.1)", page)
+    # 60 rows of a column called id; a new one has what is usual in its columns.
+    said = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", page))
+    assert "It knows 60 rows and " in said
+    assert " between them, and says which of coffee, tea each is." in said
+    assert "vertices per request" not in said
     for word in ("/score", "colour", "green", "coffee", "429", "curl"):
         assert word in page
     graph = gf.data.make_csbm(n_vertices=30, n_features=2, frequency=0.3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import socket
 import zipfile
 
@@ -17,7 +16,7 @@ def test_page_is_served_with_its_token_and_asks_nothing_outside(client) -> None:
     assert b"http" not in page.body
     assert "connect-src 'self'" in page.headers["content-security-policy"]
     assert page.headers["referrer-policy"] == "no-referrer"
-    for name in ("plotly.js", "plots.js", "studio.js", "filters.js", "studio.css"):
+    for name in ("plots.js", "studio.js", "studio.css"):
         assert client("GET", f"assets/{name}").status == 200
     assert client("GET", "assets/report.js").status == 422
 
@@ -61,30 +60,16 @@ def test_server_listens_on_one_loopback_address_only(client) -> None:
         socket.create_connection(("127.0.0.2", client.port), timeout=5)
 
 
-def test_energy_of_the_labels_is_a_density(client) -> None:
-    found = client("GET", f"api/graphs/{client.dataset()}/energy").json
-    assert len(found["x"]) == len(found["y"]) == 40
-    assert sum(found["y"]) * 2 / 40 == pytest.approx(1.0, abs=1e-2)
-    assert client("GET", "api/graphs/none/energy").status == 422
-
-
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"operator": "laplacain"}, "did you mean 'laplacian'"),
-        ({"n_layers": 0}, "n_layers: Expected `int` >= 1"),
-        ({"n_layers": 65}, "n_layers: Expected `int` <= 64"),
-        ({"n_layers": "many"}, "n_layers: Expected `int`"),
-        ({"n_layers": True}, "n_layers: Expected `int`"),
+        ({"max_epochs": "many"}, "max_epochs: Expected `int`"),
+        ({"max_epochs": True}, "max_epochs: Expected `int`"),
         ({"max_epochs": 10_001}, "max_epochs: Expected `int` <= 10000"),
         ({"seed": 2**32}, "seed: Expected `int` <= 4294967295"),
         ({"seed": -1}, "seed: "),
         ({"seed": 10**400}, "seed: "),
-        ({"filter_init": [1]}, "filter_init: Expected `float | str`, got `array`"),
         ({"baselines": 1}, "baselines: Expected `bool`, got `int`"),
-        ({"dropout": 1.5}, "dropout must be in"),
-        ({"dropout": None}, "dropout: Expected `float`, got `null`"),
-        ({"filter_init": "half"}, "uniform"),
         ({"max_epochs": 0}, "max_epochs"),
         ({"colour": 1}, "setting: Object contains unknown field `colour`"),
         ({"model": "gcn"}, "model: Invalid enum value 'gcn'"),
@@ -98,15 +83,6 @@ def test_bad_settings_are_refused_with_reasons(client, setting, words: str) -> N
 
 
 HALVES = (b'{"graph": "\xed\xa0\x80"}', b'{"graph": "\\ud800"}')
-
-
-def test_number_that_is_infinite_is_refused(client) -> None:
-    body = json.dumps({"graph": client.dataset(), "setting": {"model": "filter", "dropout": 9}})
-    for field in ("dropout", "filter_init"):
-        sent = body.replace('"dropout": 9', f'"{field}": 1e999')
-        reply = client("POST", "api/runs", body=sent)
-        assert reply.status == 422
-        assert f"{field}: Number out of range" in reply.json["error"]
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, *HALVES])
@@ -127,7 +103,7 @@ def test_datasets_that_are_not_at_hand_are_not_downloaded(client, monkeypatch, t
 
 
 def test_finished_run_is_downloaded_as_fit_writes_it(client) -> None:
-    key = client.train(client.dataset(), max_epochs=10, n_layers=3, baselines=False)
+    key = client.train(client.dataset(), max_epochs=10, baselines=False)
     client.wait_for(key, lambda run: run["state"] == "done")
     reply = client("GET", f"runs/{key}/download")
     names = zipfile.ZipFile(io.BytesIO(reply.body)).namelist()
@@ -136,5 +112,5 @@ def test_finished_run_is_downloaded_as_fit_writes_it(client) -> None:
         "config.json", "graph.npz", "reference.safetensors", "cases.safetensors",
     }  # fmt: skip
     report = client("GET", f"runs/{key}/report")
-    assert b"graphfilter fit --dataset karate --model sgf --layers 3 --operator" in report.body
+    assert b"graphfilter fit --dataset karate --model sgf --epochs 10" in report.body
     assert client("GET", "runs/99/download").status == 422

@@ -11,8 +11,7 @@ import zipfile
 import numpy as np
 
 from graphfilter import SGFClassifier
-from graphfilter.data import make_bipartite, make_karate
-from graphfilter.report.filter import response_at
+from graphfilter.data import make_bipartite
 from graphfilter.splits import stratified
 
 
@@ -23,25 +22,7 @@ def epoch(run) -> int:
 EDGES = "source,target\n" + "".join(f"v{i},v{(i + 1) % 60}\n" for i in range(60))
 VERTICES = "id,x,label\n" + "".join(f"v{i},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
 # On the bipartite graph: slow enough to be met while it trains.
-LONG = {"max_epochs": 9999, "n_layers": 16, "baselines": False, "dropout": 0.5}
-
-
-def test_run_ends_as_the_estimator_does(client) -> None:
-    key = client.train(client.dataset(), max_epochs=20, n_layers=3, seed=1, baselines=True)
-    run = client.wait_for(key, lambda r: r["state"] == "done")
-    graph = make_karate()
-    clf = SGFClassifier(n_layers=3, max_epochs=20, random_state=1)
-    clf.fit(graph=graph, split=stratified(graph.labels, 1))
-    np.testing.assert_allclose(
-        run["response"], response_at(clf.filter_, clf.filter_operator), rtol=1e-3
-    )
-    np.testing.assert_allclose(run["alpha"], clf.history_["alpha"][clf.results_[0].best_epoch],
-                               rtol=1e-2, atol=1e-3)  # fmt: skip
-    assert run["epochs"] == list(range(1, 21))
-    for part in ("train", "val"):
-        curve = clf.history_[f"{part}_accuracy"]
-        np.testing.assert_allclose(run[f"{part}_accuracy"], curve, rtol=1e-3)
-    assert set(run["scores"]) == {"train", "val", "test"}
+LONG = {"max_epochs": 9999, "baselines": False}
 
 
 def test_runs_queue_pause_go_on_and_stop(client) -> None:
@@ -73,7 +54,7 @@ def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) 
     assert metrics["epochs"] == [n_epochs]
     assert metrics["stopped"] == config["run"]["stopped"] == ["asked"]
     graph = make_bipartite()
-    clf = SGFClassifier(max_epochs=n_epochs, dropout=0.5, random_state=0)
+    clf = SGFClassifier(max_epochs=n_epochs, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
     assert metrics["best_epoch"] == [clf.results_[0].best_epoch]
     rows = csv.DictReader(io.StringIO(packed.read(f"run-{key}/predictions.csv").decode()))
@@ -95,10 +76,14 @@ def test_run_that_waits_can_be_stopped(client) -> None:
     assert client("GET", f"runs/{second}/report").status == 422
 
 
-def test_whole_number_that_torch_cannot_hold_is_a_start_like_any_other(client) -> None:
-    key = client.train(client.dataset(), max_epochs=1, n_layers=2, filter_init=10**20)
+def test_fit_that_fails_says_why(client, monkeypatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("graphfilter.web.fits.fit_folder", fail)
+    key = client.train(client.dataset(), max_epochs=1)
     run = client.wait_for(key, lambda run: run["state"] == "failed")
-    assert "training diverged" in run["problem"]
+    assert "not enough memory" in run["problem"]
 
 
 def test_committee_is_fitted_and_says_which_member_learns(client) -> None:
@@ -114,6 +99,5 @@ def test_committee_is_fitted_and_says_which_member_learns(client) -> None:
     assert run["state"] == "done", run["problem"]
     assert any(re.search(r"\(\d+ of \d+\)$", stage) for stage in stages)
     assert run["headline"].startswith("The model is right for")
-    assert set(run["scores"]) == {"train", "val", "test"}
     report = client("GET", f"runs/{key}/report").body.decode()
     assert "graphfilter fit --vertices v.csv --edges e.csv --model committee-low" in report

@@ -205,6 +205,11 @@ class Source:
     words: tuple[str, ...] = ()
     noun: str = ""
 
+    @property
+    def called(self) -> Noun:
+        """What a vertex is called: as was given, or as the column of ids says."""
+        return Noun.found(self.noun, self.encoder and dict(self.encoder.roles).get("id", ""))
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -239,8 +244,7 @@ class Plan:
     @cached_property
     def noun(self) -> Noun:
         """What a vertex is called: as was given, or as the column of ids says."""
-        encoder = self.source.encoder
-        return Noun.found(self.source.noun, encoder and dict(encoder.roles).get("id", ""))
+        return self.source.called
 
     def quote(self, name: str) -> str:
         """Return a class in quotation marks; yes, no and the like with the column they are of."""

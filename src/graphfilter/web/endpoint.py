@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.words import count
 from graphfilter.version import __version__
 from graphfilter.web.scorer import Limits, Scorer, ScoreRequest, Scores, Vertex, read_score_request
 from graphfilter.web.server import (
@@ -196,6 +197,9 @@ def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
             entry["categories"] = column.to_dict()["categories"]
         if column.kind == "list":
             entry["length"] = len(column.fill)
+        if column.kind == "number":
+            # What is usual in the column.
+            entry["example"] = float(f"{column.fill[0]:.4g}")
         columns.append(entry)
     return columns
 
@@ -233,14 +237,15 @@ def example_ids(scorer: Scorer) -> dict[str, Any]:
 
 
 def example_new(scorer: Scorer) -> dict[str, Any]:
-    """Return a request for a new vertex, with words of the fit or blanks as its features."""
+    """Return a request for a new vertex, with what is usual in the columns of the fit."""
     features: Any = [0.0] * min(scorer.graph.n_features, 3)
     if columns := list_columns(scorer):
         features = {column["name"]: _EXAMPLES.get(column["kind"]) for column in columns}
         features |= {c["name"]: c["categories"][0] for c in columns if c.get("categories")}
         features |= {c["name"]: [0.5] * c["length"] for c in columns if "length" in c}
-    neighbours = example_ids(scorer)["ids"]
-    return {"vertices": [{"id": "new", "features": features, "neighbours": neighbours}]}
+        features |= {c["name"]: c["example"] for c in columns if "example" in c}
+    neighbours = {"neighbours": example_ids(scorer)["ids"]} if scorer.graph.n_edges else {}
+    return {"vertices": [{"id": "new-1", "features": features, **neighbours}]}
 
 
 def describe_endpoint(scorer: Scorer) -> dict[str, Any]:
@@ -259,9 +264,14 @@ def describe_endpoint(scorer: Scorer) -> dict[str, Any]:
 
 def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str:
     """Return the page at /docs of an endpoint at this address."""
-    requests = {"A vertex of the graph": example_ids(scorer)}
+    noun, names, graph = scorer.noun, ", ".join(scorer.names), scorer.graph
+    requests = {noun.put("A vertex that is known"): example_ids(scorer)}
     if scorer.can_grow:
-        requests["A new vertex"] = example_new(scorer)
+        requests[f"A new {noun.one}"] = example_new(scorer)
+    what = {"regression": f"predicts {names}", "multilabel": f"says which of {names} each has"}
+    what = what.get(scorer.estimator.task_.name, f"says which of {names} each is")
+    of = f"{noun.count(graph.n_vertices)} and {count(graph.n_edges, 'connection')} between them"
+    about = f"It knows {of if graph.n_edges else noun.count(graph.n_vertices)}, and {what}."
     header = ' -H "Authorization: Bearer $TOKEN"' if token else ""
     commands = {
         title: f"curl {url}/score{header} -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
@@ -272,6 +282,9 @@ def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str
     return template.render(
         style=(SHARED_TEMPLATES / "base.css").read_text("utf-8"),
         document=describe_endpoint(scorer),
+        title=f"{graph.name}: predictions for {noun.many}",
+        about=about,
+        noun=noun,
         model=describe_model(scorer, limits),
         requests=commands,
         answer=json.dumps(answer, indent=2, ensure_ascii=False),

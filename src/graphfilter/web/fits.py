@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import threading
-import time
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-import numpy as np
 import torch
 from msgspec import Meta
 
 from graphfilter.estimators.graph import GraphClassifier
 from graphfilter.estimators.sgf import SGFClassifier
-from graphfilter.report.filter import FREQUENCIES, stacked_response
-from graphfilter.report.html import plain, spread_out
+from graphfilter.report.html import plain
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.plan import plan_fit
 from graphfilter.training import Callback, Progress
-from graphfilter.util.errors import ConfigError, GraphFilterError, check_number
+from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.web.tables import Entry
 
-MOST_POINTS = 150
-SECONDS_BETWEEN_CURVES = 0.1
 SECONDS_TO_END = 5.0
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
@@ -36,7 +29,7 @@ ENDED = (DONE, STOPPED, FAILED)
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be chosen for a fit: the committee, or the paper's filter alone to watch it learn.
+    """What may be chosen for a fit: the committee, or the paper's filter alone.
 
     The limits hold whatever a page sends.
     """
@@ -45,25 +38,14 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: Literal["low", "full", "high"] = "full"
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
     baselines: bool = True
-    operator: str = "augmented_adjacency"
-    n_layers: Annotated[int, Meta(ge=1, le=64)] = 16
-    filter_init: float | str = 0.5
-    dropout: float = 0.7
     max_epochs: Annotated[int, Meta(ge=1, le=10_000)] = 1500
 
     def classifier(self) -> GraphClassifier | SGFClassifier:
-        """Return the classifier to be fitted, its parameters checked."""
-        if self.model == "committee":
-            return GraphClassifier(effort=self.effort, random_state=self.seed)
-        check_number("dropout", self.dropout)
-        if not isinstance(self.filter_init, str):
-            check_number("filter_init", self.filter_init)
-        classifier = SGFClassifier(
-            operator=self.operator, n_layers=self.n_layers, filter_init=self.filter_init,
-            dropout=self.dropout, max_epochs=self.max_epochs, random_state=self.seed,
-        )  # fmt: skip
-        classifier.check_parameters()
-        return classifier
+        """Return the classifier to be fitted."""
+        about = {"random_state": self.seed, "max_epochs": self.max_epochs}
+        if self.model == "filter":
+            return SGFClassifier(**about)
+        return GraphClassifier(effort=self.effort, **about)
 
 
 class _Closed(Exception):  # noqa: N818 - the end of the studio, not an error
@@ -86,20 +68,12 @@ class StudioFit:
     headline: str = ""
     progress: Progress | None = None
     kept: bool = False
-    # Of a filter: epoch, training and validation score, and its curves.
-    points: list[tuple[int, float, float]] = field(default_factory=list)
-    curves: dict[str, Any] = field(default_factory=dict)
-    scores: dict[str, float] = field(default_factory=dict)
     running: threading.Event = field(default_factory=threading.Event)
     stopping: bool = False
     closing: bool = False
 
     def __post_init__(self) -> None:
         self.running.set()
-        start = self.setting.filter_init
-        if self.setting.model == "filter" and not isinstance(start, str):
-            flat = np.full(self.setting.n_layers, float(start))
-            self.curves["start"] = plain(stacked_response(flat, flat, self.setting.operator))
 
     def train(self) -> None:
         """Fit into the folder, watched every epoch; ends in one of the ended states."""
@@ -127,12 +101,8 @@ class StudioFit:
             baselines=self.setting.baselines, callback=Callback(self._watch), command_out="run",
             draw=draw_run,
         )  # fmt: skip
-        classifier = summary.fit.estimator
-        self.headline = f"{summary.conclusion.headline} {summary.conclusion.reason}".strip()
-        if isinstance(classifier, SGFClassifier):
-            learned = dict(classifier.filter_.named_parameters())
-            self._draw({name: p.detach().cpu().numpy() for name, p in learned.items()})
-        self.scores = {part: scores["accuracy"] for part, scores in summary.fit.scores.items()}
+        conclusion = summary.conclusion
+        self.headline = f"{conclusion.headline} {conclusion.reason}".strip()
 
     def _watch(self, progress: Progress) -> bool:
         """Take what there is to show of an epoch; wait while paused; return whether to stop."""
@@ -140,10 +110,6 @@ class StudioFit:
             self.state = COMPARING
         else:
             self.progress = progress
-        if self.setting.model == "filter" and not progress.compared:
-            self.points.append((progress.epoch, progress.train_score, progress.val_score))
-            if time.monotonic() - self.curves.get("time", -math.inf) > SECONDS_BETWEEN_CURVES:
-                self._draw(progress.scalars())
         if not self.running.is_set() and not self.stopping:
             before, self.state = self.state, PAUSED
             self.running.wait()
@@ -151,15 +117,6 @@ class StudioFit:
         if self.closing:
             raise _Closed
         return self.stopping
-
-    def _draw(self, scalars: Mapping[str, Any]) -> None:
-        alpha, beta = scalars["alpha"], scalars["beta"]
-        self.curves |= {
-            "time": time.monotonic(),
-            "response": plain(stacked_response(alpha, beta, self.setting.operator)),
-            "alpha": plain(alpha, 3),
-            "beta": plain(beta, 3),
-        }
 
     def command(self, wish: str) -> None:
         """Pause, resume or stop."""
@@ -177,29 +134,24 @@ class StudioFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page draws."""
-        points, progress = list(self.points), self.progress
-        shown = [points[i] for i in spread_out(len(points), MOST_POINTS)] if points else []
-        now = {} if progress is None else {
-            "stage": progress.stage, "epoch": progress.epoch, "max_epochs": progress.max_epochs,
-            "score": plain(progress.val_score), "pool_score": plain(progress.pool_score),
-            "score_name": progress.score_name, "seconds_left": plain(progress.seconds_left),
-        }  # fmt: skip
+        now, progress = dict[str, Any](), self.progress
+        if progress is not None:
+            name, score = progress.monitored or (progress.score_name, progress.val_score)
+            now = {
+                "stage": progress.stage, "epoch": progress.epoch, "max_epochs": progress.max_epochs,
+                "score": plain(score), "score_name": name.replace("_", " "),
+                "pool_score": plain(progress.pool_score),
+                "seconds_left": plain(progress.seconds_left),
+            }  # fmt: skip
         return {
             "key": self.key,
             "graph": self.entry.source.graph.name,
-            "graph_key": self.entry.key,
             "setting": msgspec.structs.asdict(self.setting),
             "state": self.state,
             "problem": self.problem,
             "headline": self.headline,
             "progress": now,
-            "epochs": [p[0] for p in shown],
-            "train_accuracy": plain([p[1] for p in shown]),
-            "val_accuracy": plain([p[2] for p in shown]),
-            "scores": self.scores,
             "kept": self.kept,
-            "x": plain(FREQUENCIES),
-            **{"start": None, "response": None, "alpha": None, "beta": None, **self.curves},
         }
 
 

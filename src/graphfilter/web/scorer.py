@@ -27,7 +27,7 @@ from graphfilter.util.errors import (
     check_number,
     did_you_mean,
 )
-from graphfilter.util.words import listed_names
+from graphfilter.util.words import Noun, listed_names
 from graphfilter.web.server import LONGEST, RequestError, read_json, short
 
 EXAMPLE = (
@@ -156,6 +156,8 @@ class Scorer:
         self.within = None if within is None else check_count("within", within, most=2**63)
         self.estimator, self.run, self.encoder = estimator, run, encoder
         self.names = [str(name) for name in estimator.target_names_]
+        roles = encoder and dict(encoder.roles)
+        self.noun = Noun.found(run.noun, roles and roles.get("id", ""))
         self._outputs = predict_graph(estimator, run, graph)
         # As the model takes it: with features, whatever the graph was read with.
         self.graph = as_fitted(estimator, run, graph)

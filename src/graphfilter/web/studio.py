@@ -17,8 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
-from graphfilter.operators import OPERATORS
-from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment, plotly_source
+from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment
 from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import Source
 from graphfilter.util.errors import ConfigError
@@ -42,7 +41,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64
 LARGEST_REQUEST = 64 << 10  # of JSON
 RIGHT_ADDRESS = "Use the address printed where the studio was started."
-SCRIPTS = ("plots.js", "studio.js", "filters.js")
+SCRIPTS = ("plots.js", "studio.js")
 
 
 class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +96,6 @@ class Studio(Service):
             ("GET", "/assets/{name}", self.asset),
             ("POST", "/api/uploads", self.upload),
             ("POST", "/api/graphs", self.graph),
-            ("GET", "/api/graphs/{key}/energy", self.energy),
             ("GET", "/api/runs", self.list_runs),
             ("POST", "/api/runs", self.add_run),
             ("POST", "/api/runs/{key}", self.command_run),
@@ -118,17 +116,13 @@ class Studio(Service):
         template = make_environment(TEMPLATES).get_template("studio.html.j2")
         start = {
             "datasets": self.tables.datasets(),
-            "operators": sorted(OPERATORS),
             "graph": None if self.tables.start is None else self.tables.start.to_dict(),
-            "setting": msgspec.structs.asdict(Setting()),
             "endings": ",".join(ENDINGS),
         }
         return HTMLResponse(template.render(start=start))
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name == "plotly.js":
-            return Response(plotly_source(), media_type="text/javascript")
         if name == "studio.css":
             sheets = [SHARED_TEMPLATES / "base.css", TEMPLATES / "studio.css"]
             return Response("\n".join(s.read_text("utf-8") for s in sheets), media_type="text/css")
@@ -145,16 +139,11 @@ class Studio(Service):
         graph = read_json(await read_body(request, LARGEST_REQUEST), GraphRequest)
         return JSONResponse(await run_in_threadpool(self.tables.read, graph))
 
-    async def energy(self, request: Request) -> Response:
-        entry = self.tables.get(request.path_params["key"])
-        return JSONResponse(await run_in_threadpool(lambda: entry.energy))
-
     async def list_runs(self, request: Request) -> Response:
         return JSONResponse({"runs": self.fits.list()})
 
     async def add_run(self, request: Request) -> Response:
         fit = read_json(await read_body(request, LARGEST_REQUEST), FitRequest)
-        fit.setting.classifier()
         return JSONResponse(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
 
     async def command_run(self, request: Request) -> Response:

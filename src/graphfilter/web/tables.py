@@ -7,20 +7,16 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from starlette.concurrency import run_in_threadpool
 
 from graphfilter.data.datasets import dataset_names, describe, load_dataset, locate
 from graphfilter.data.from_tables import read_tables
-from graphfilter.report.html import plain
 from graphfilter.report.page import describe_size
 from graphfilter.runs.plan import Source, plan_fit
-from graphfilter.spectral import label_energy
 from graphfilter.tables.cells import Cells
 from graphfilter.tables.encoder import ASKED_KINDS
 from graphfilter.tables.formats import TABLES, open_table
@@ -86,16 +82,10 @@ class Entry:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        graph = self.source.graph
-        notes = [_TO_CHANGE.sub("", note) for note in self.notes]
-        return {"key": self.key, "name": graph.name, "size": describe_size(graph), "notes": notes}
-
-    @cached_property
-    def energy(self) -> dict[str, Any]:
-        """The energy of the labels over the spectrum, the mean of the classes; slow to make."""
-        energy = label_energy(self.source.graph)
-        finite = energy.values[np.isfinite(energy.values).all(axis=1)]
-        return {"x": plain(energy.centres), "y": plain(finite.mean(axis=0) if len(finite) else [])}
+        graph, noun = self.source.graph, self.source.called
+        notes = [noun.put(_TO_CHANGE.sub("", note)) for note in self.notes]
+        size = describe_size(graph, noun)
+        return {"key": self.key, "name": graph.name, "size": size, "notes": notes}
 
 
 class Tables:
@@ -119,7 +109,6 @@ class Tables:
     @staticmethod
     def datasets() -> list[dict[str, str]]:
         """List the datasets that need no download."""
-        # With directions a fit trains twice, which a page that shows one training cannot show.
         names = [name for name in dataset_names() if describe(name).base is None]
         local = [n for n in names if describe(n).is_made or locate(n) is not None]
         return [{"name": name, "summary": describe(name).summary} for name in local]

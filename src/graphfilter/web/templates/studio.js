@@ -5,13 +5,12 @@ const at = (id) => document.getElementById(id);
 // Okabe and Ito's colours again, in an order that keeps neighbours apart in both themes.
 const RUN_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const ENDED = ["done", "stopped", "failed"];
-const PARTS = { train: "training", val: "validation", test: "test" };
-const EFFORTS = { low: "low effort", full: "usual effort", high: "high effort" };
+const EFFORTS = { low: "low effort", full: "usual effort", high: "high effort", filter: "the paper’s filter" };
 // What a column can be: the words of the page for those of the studio.
 const VERTEX_KINDS = { id: "id", label: "label", split: "split: train, val, test", number: "number",
   category: "category", text: "text", date: "date", boolean: "yes or no", drop: "not used" };
 const EDGE_KINDS = { source: "one end", target: "the other end", weight: "weight",
-  edge_kind: "type of edge", edge_time: "time" };
+  edge_kind: "type of connection", edge_time: "time" };
 const ALONE = ["id", "label", "split", ...Object.keys(EDGE_KINDS)]; // one column each
 
 let graph = start.graph;
@@ -72,7 +71,7 @@ async function takeFiles(files) {
     // A second table, dropped alone, joins the first.
     const both = sent.length === 1 && tables.length === 1 && sent[0].hasEnds !== tables[0].hasEnds;
     tables = both ? [...tables, ...sent] : sent;
-    if (tables.length > 2) throw new Error("Give one table, or two: vertices and edges.");
+    if (tables.length > 2) throw new Error("Give one table, or two: one of them of connections.");
     if (tables.length === 2 && tables[0].hasEnds === tables[1].hasEnds) {
       // Neither is named like edges, or both: the smaller number of columns is not known here.
       const edges = tables.findIndex((table) => /edge|link|kante/i.test(table.name));
@@ -117,11 +116,11 @@ function showGraph(found, words, notes = []) {
   at("graph").textContent = found ? `${found.name}: ${found.size}.` : words;
   at("chosen").hidden = !tables.length;
   at("names").textContent = tables.length && vertexTable()
-    ? `Vertices: ${vertexTable().name}${edgeTable() ? `. Edges: ${edgeTable().name}` : ""}.` : "";
+    ? `Rows: ${vertexTable().name}${edgeTable() ? `. Connections: ${edgeTable().name}` : ""}.` : "";
   at("swap").hidden = tables.length < 2;
   at("notes").hidden = !notes.length;
   at("notes").querySelector("ul").replaceChildren(...notes.map((note) => make("li", note)));
-  at("start-fit").disabled = at("train").disabled = !found;
+  at("start-fit").disabled = !found;
 }
 
 // --- Columns -------------------------------------------------------------------------------
@@ -187,14 +186,14 @@ function describe(run) {
   const [, member, number, many] = p.stage.match(/^(.*) \((\d+) of (\d+)\)$/) ?? [];
   const words = [member ? `Model ${number} of ${many}: ${member}` : p.stage || "The filter"];
   if (p.max_epochs > 1) words.push(`epoch ${p.epoch} of at most ${p.max_epochs}`);
-  const ofAll = p.pool_score !== null && p.pool_score !== undefined;
-  if (ofAll) words.push(`all models so far are right for ${percent(p.pool_score)} of the validation vertices`);
-  else if (p.score !== null) words.push(`right for ${percent(p.score)} of the validation vertices`);
+  const share = p.score_name === "accuracy";
+  if (share && p.pool_score !== null && p.pool_score !== undefined) words.push(`all models so far are right for ${percent(p.pool_score)} of the validation part`);
+  else if (p.score !== null) words.push(share ? `right for ${percent(p.score)} of the validation part` : `validation ${p.score_name} ${p.score.toFixed(3)}`);
+  if (p.seconds_left >= 1) words.push(`about ${p.seconds_left < 90 ? `${Math.round(p.seconds_left)} s` : `${Math.round(p.seconds_left / 60)} min`} left`);
   return `${run.state === "paused" ? "Paused. " : ""}${words.join(", ")}.`;
 }
 
-const title = (run) => `${run.key}. ${run.graph}: ${run.setting.model === "filter"
-  ? `one filter, ${run.setting.operator}, ${run.setting.n_layers} layers` : EFFORTS[run.setting.effort]}`;
+const title = (run) => `${run.key}. ${run.graph}: ${EFFORTS[run.setting.model === "filter" ? "filter" : run.setting.effort]}`;
 
 function button(words, act) {
   const made = make("button", words, { type: "button" });
@@ -211,7 +210,7 @@ function makeCard(run) {
   const problem = make("p", "", { id: `${card.id}-problem`, className: "problem" });
   problem.setAttribute("role", "alert");
   card.append(make("strong", title(run), { className: "name" }), make("p", "", { className: "said" }),
-    make("p", "", { className: "scores faint" }), make("progress"),
+    make("progress"),
     make("div", "", { className: "tools" }), problem);
   return card;
 }
@@ -219,8 +218,6 @@ function makeCard(run) {
 function updateCard(run) {
   const card = at(`run-${run.key}`) ?? at("runs").appendChild(makeCard(run));
   card.querySelector(".said").textContent = describe(run);
-  const scores = Object.entries(run.scores).map(([part, score]) => `${PARTS[part]} ${percent(score)}`);
-  card.querySelector(".scores").textContent = scores.length ? `Accuracy: ${scores.join(", ")}.` : "";
   const bar = card.querySelector("progress");
   const [, number, many] = (run.progress.stage ?? "").match(/\((\d+) of (\d+)\)$/) ?? [];
   const share = run.progress.max_epochs ? run.progress.epoch / run.progress.max_epochs : 0;
@@ -252,7 +249,6 @@ async function refresh() {
   runs = JSON.parse(text).runs;
   at("none").hidden = runs.length > 0;
   runs.forEach(updateCard);
-  drawFilters();
 }
 
 async function watch() {
@@ -287,5 +283,10 @@ at("dataset").addEventListener("change", () => {
 });
 at("fit").addEventListener("submit", (event) => {
   event.preventDefault();
-  startFit({ effort: at("effort").value, baselines: at("baselines").checked }, "fit");
+  const effort = at("effort").value;
+  const setting = effort === "filter" ? { model: "filter" } : { effort };
+  startFit({ ...setting, baselines: at("baselines").checked }, "fit");
 });
+theme.start(() => {});
+if (graph) showGraph(graph, "", graph.notes);
+watch();
