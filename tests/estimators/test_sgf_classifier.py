@@ -303,3 +303,41 @@ def test_classifier_predicts_as_it_was_fitted_whatever_set_params_changes(
     np.testing.assert_array_equal(clf.predict_proba(), before)
     with pytest.raises(ConfigError, match="changed since"):
         clf.save(tmp_path / "model")
+
+
+def test_hetero_data_is_one_graph_with_kinds_of_vertices_and_edges() -> None:
+    data = pytest.importorskip("torch_geometric.data").HeteroData()
+    rng = np.random.default_rng(0)
+    data["author"].x = torch.tensor(rng.normal(size=(20, 3)), dtype=torch.float32)
+    data["paper"].x = torch.tensor(rng.normal(size=(30, 2)), dtype=torch.float32)
+    data["paper"].y = torch.arange(30) % 2
+    for part in range(3):
+        mask = torch.arange(30) % 3 == part
+        data["paper"][f"{('train', 'val', 'test')[part]}_mask"] = mask
+    writes = torch.tensor(rng.integers(0, 20, (2, 60)))
+    data["author", "writes", "paper"].edge_index = writes
+    data["paper", "cites", "paper"].edge_index = torch.tensor([[0, 1, 2], [3, 4, 5]])
+    data["paper", "rev_writes", "author"].edge_index = writes.flip(0)
+    graph = Graph.from_pyg(data)
+    assert graph.n_vertices == 50
+    assert graph.vertex_names is not None
+    assert graph.vertex_names[21] == "paper:1"
+    assert graph.kinds is not None
+    assert graph.kinds.names == ("cites", "writes")
+    pairs = {tuple(sorted(pair)) for pair in (writes + torch.tensor([[0], [20]])).T.tolist()}
+    pairs |= {(20, 23), (21, 24), (22, 25)}
+    assert {tuple(edge) for edge in graph.edges.tolist()} == pairs
+    assert graph.feature_names == (
+        "kind=author", "author: 0", "author: 1", "author: 2", "kind=paper", "paper: 0", "paper: 1"
+    )  # fmt: skip
+    dense = graph.features.toarray()
+    np.testing.assert_array_equal(dense[:20, 1:4], data["author"].x)
+    np.testing.assert_array_equal(dense[20:, 5:], data["paper"].x)
+    assert not dense[:20, 4:].any()
+    assert graph.labels.tolist() == [-1] * 20 + data["paper"].y.tolist()
+    assert graph.splits[0].val.tolist() == list(range(21, 50, 3))
+    fitted = SGFClassifier(max_epochs=3, random_state=0).fit(graph=data)
+    assert fitted.predict(graph=data).shape == (50,)
+    data["author"].y = torch.zeros(20, dtype=torch.long)
+    with pytest.raises(GraphError, match="of one kind of vertex; author and paper"):
+        Graph.of(data)

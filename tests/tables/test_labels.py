@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels
+from graphfilter.tables.labels import UNLABELLED, encode_labels, match_labels, read_labels
 from graphfilter.util.errors import GraphError
 
 
@@ -176,3 +177,42 @@ def test_classes_that_look_alike_have_one_order() -> None:
     """Not that of a set, which another process would have in another order."""
     for labels in ([1, "1"] * 4, ["1", 1] * 4):
         assert encode_labels(labels)[1].tolist() == [1, "1"]
+
+
+@pytest.mark.parametrize(
+    ("values", "fine"),
+    [
+        ([str(18 + i % 40) for i in range(400)], False),  # Ages.
+        ([str(i % 40) for i in range(400)], True),  # Codes from 0.
+        ([str(1 + i % 40) for i in range(400)], True),
+        ([str(10 * (i % 15)) for i in range(400)], True),
+    ],
+)
+def test_a_label_of_many_numbers_is_refused_unless_they_are_codes(
+    values: list[str], fine: bool
+) -> None:
+    import pyarrow as pa
+
+    column = pa.chunked_array([values])
+    if not fine:
+        with pytest.raises(GraphError, match=r"`number`.*`label_anyway=True`"):
+            read_labels(column, "age", UNLABELLED, check=True)
+    _, classes, _ = read_labels(column, "age", UNLABELLED, check=fine)
+    assert len(classes) == len(set(values))
+
+
+def test_spellings_of_one_label_are_offered_and_merged() -> None:
+    import pyarrow as pa
+
+    column = pa.chunked_array([["yes", "Yes", "ja", "no", "No ", "nein", "POA", ""]])
+    _, classes, notes = read_labels(column, "fraud", ("", "POA"), check=True)
+    assert len(classes) == 6
+    offered = re.findall(r"same_label=\('([^']+)',\)", " ".join(notes))
+    assert offered == ["no=nein,No", "yes=ja,Yes"]
+    codes, classes, notes = read_labels(column, "fraud", ("", "POA"), check=True, same=offered)
+    assert classes.tolist() == ["no", "yes"]
+    assert codes.tolist() == [1, 1, 1, 0, 0, 0, -1, -1]
+    assert not any("same_label" in note for note in notes)
+    for wrong in ("yes", "=Yes", "yes="):
+        with pytest.raises(GraphError, match="must be like yes=Yes,ja,JA"):
+            read_labels(column, "fraud", (), check=False, same=[wrong])

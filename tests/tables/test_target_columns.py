@@ -48,3 +48,12 @@ def test_numbers_too_large_to_be_learned_are_refused_at_their_line(tmp_path: Pat
     path = write(tmp_path, "id,x\na,1\nb,-1e160\n")
     with pytest.raises(DataFileError, match=r"line 3: column 'x' must hold .* up to 1e\+150"):
         read_number_column(path, "x")
+
+
+def test_words_that_mean_no_number_are_said_and_may_be_named(tmp_path: Path) -> None:
+    table = tmp_path / "v.csv"
+    table.write_text("id,price\na,1\nb,POA\nc,-\nd,POA\ne,2.5\nf,-999\n")
+    with pytest.raises(DataFileError, match=r"'POA' is not a number.*2 such cells.*`unlabelled`"):
+        read_number_column(table, "price")
+    found = read_number_column(table, "price", unknown=("poa", "-", "-999"))
+    np.testing.assert_array_equal(found, [1, np.nan, np.nan, np.nan, 2.5, np.nan])

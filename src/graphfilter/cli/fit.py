@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from graphfilter.training.scores import Metric
 
 # Options that are about classes: they have no meaning for numbers and labels.
-_OF_CLASSES = ("label", "unlabelled", "threshold", "cost", "positive", "embeddings")
+_OF_CLASSES = (
+    "label", "same_label", "label_anyway", "threshold", "cost", "positive", "embeddings",
+)  # fmt: skip
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 # What the columns of a table are is settled by the run to start from.
 _SETTLED = ("features", "drop", "kinds", "vertex_kind")
@@ -106,10 +108,10 @@ class Fit(TrainingOptions, TargetOptions):
             raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
         if self.multilabel and len(split_commas(self.multilabel)) < 2:
             raise ConfigError("--multilabel must name two columns or more; one goes to --label.")
-        for name in _OF_CLASSES if word else ():
+        for name in (*_OF_CLASSES, *(["unlabelled"] if self.multilabel else [])) if word else ():
             if getattr(self, name):
                 raise ConfigError(
-                    f"--{name} is for one class per vertex; leave it out with {word}."
+                    f"{word_of(name)} is for one class per vertex; leave it out with {word}."
                 )
         if word and self.balanced:
             raise ConfigError("--balanced is for one class per vertex; leave it out.")

@@ -13,6 +13,7 @@ import typer
 from graphfilter.cli.options import (
     COLUMNS,
     FEW_TABLES,
+    FEW_TRAINING,
     SPLIT,
     TABLES,
     TARGET,
@@ -76,6 +77,7 @@ ORIGIN = (
 # label: it may have none.
 _AS_BEFORE = (
     "id", "source", "target", "weight", "unlabelled", "edge_kind", "directed", "merge", "clean_ids",
+    "same_label", "label_anyway",
 )  # fmt: skip
 
 
@@ -88,12 +90,16 @@ class GraphOptions:
     edges : FILE
         Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.
     vertices : FILE
-        Table of vertices: an id, features, and a label where known.
+        Table of vertices: an id, features, and a label where known. Repeat for others, one per kind
+        of vertex: users.csv, products.csv.
     rows : FILE
         Table that names a vertex in each row, such as orders: summed up for each. Repeat for
         others.
     allow_missing
-        Leave out edges to vertices that are not in the table, instead of stopping.
+        Go on where tables lack something: edges to vertices that are not in the table are left out,
+        and infinite numbers are missing ones.
+    drop_duplicates
+        Count rows of vertices that are the same in all columns once.
     directed
         Keep directions: edges go from the source to the target.
     dataset : NAME
@@ -104,8 +110,12 @@ class GraphOptions:
     label : COLUMN
         Column of labels; empty cells are unlabelled.
     unlabelled : LABEL,LABEL
-        Labels that mean unlabelled, separated by commas. Default: NA, N/A, NaN, null, none, ? and
-        -1; empty cells always.
+        Labels, or cells of --number, that mean unlabelled, separated by commas. Default: NA, N/A,
+        NaN, null, none, ? and -1; empty cells always.
+    same_label : LABEL=LABEL,LABEL
+        Spellings of one label: yes=Yes,ja,JA. Repeat for others.
+    label_anyway
+        Take the column for a label though it has very many classes, or holds quantities.
     id : COLUMN
         Ids of the vertices.
     source : COLUMN
@@ -131,14 +141,17 @@ class GraphOptions:
     """
 
     edges: Path | None = option_field(None, TABLES)
-    vertices: Path | None = option_field(None, TABLES)
+    vertices: list[Path] | None = option_field(None, TABLES)
     rows: list[Path] | None = option_field(None, TABLES)
     allow_missing: bool = option_field(False, TABLES)
+    drop_duplicates: bool = option_field(False, FEW_TABLES)
     directed: bool = option_field(False, TABLES)
     dataset: str | None = option_field(None, TABLES)
     graph: Path | None = option_field(None, TABLES)
     label: str | None = option_field(None, COLUMNS)
     unlabelled: str = option_field("", TARGET)
+    same_label: list[str] | None = option_field(None, TARGET)
+    label_anyway: bool = option_field(False, FEW_TRAINING)
     id: str | None = option_field(None, COLUMNS)
     source: str | None = option_field(None, COLUMNS, name="--from")
     target: str | None = option_field(None, COLUMNS, name="--to")
@@ -179,10 +192,12 @@ class GraphOptions:
     @functools.cached_property
     def vertex_table(self) -> "TableSource":
         """The table of vertices: opened once, whatever is read of it."""
-        from graphfilter.tables.formats import open_table
+        from graphfilter.tables.opening import open_vertices
 
         assert self.vertices is not None
-        return open_table(self.vertices, self.text)
+        return open_vertices(
+            self.vertices, self.columns(), self.text, allow_missing=self.allow_missing
+        )
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Return the columns that were named; those that a table ``like`` this had otherwise."""
@@ -190,7 +205,8 @@ class GraphOptions:
 
         columns: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
         columns["unlabelled"] = split_commas(columns["unlabelled"] or "")
-        columns |= {"link": tuple(columns["link"] or ()), "no_link": bool(columns["no_link"])}
+        columns |= {name: tuple(columns[name] or ()) for name in ("link", "same_label")}
+        columns["no_link"] = bool(columns["no_link"])
         if columns["unlabelled"]:
             columns["unlabelled"] = ("", *columns["unlabelled"])
         columns |= dict.fromkeys(("kinds", "predicted", "features", "categorical", "drop"), ())
@@ -226,7 +242,7 @@ class GraphOptions:
                 graph = read_graph(self.graph, directed=self.directed)
         else:
             columns = self.columns(like)
-            tables = [str(table) for table in (self.vertices, self.edges) if table is not None]
+            tables = [*map(str, self.vertices or ()), *([str(self.edges)] if self.edges else [])]
             with waiting(f"reading {' and '.join(tables)}", quiet=quiet):
                 graph, encoder = read_tables(
                     self.edges, self.vertex_table, columns=columns, encoder=encoder, text=self.text,
@@ -249,7 +265,8 @@ class GraphOptions:
         from graphfilter.runs.plan import Source
 
         options = {name: getattr(self, name) for name in ORIGIN}
-        options["rows"] = "\n".join(map(str, self.rows or ())) or None
+        for name in ("rows", "vertices"):
+            options[name] = "\n".join(map(str, options[name] or ())) or None
         origin = {name: str(value) for name, value in options.items() if value not in (None, False)}
         return Source(graph, encoder if columns else None, origin, columns)
 
@@ -265,8 +282,10 @@ class GraphOptions:
                     "the run does not record its graph; name it: --edges and --vertices, "
                     "or --dataset NAME, or --graph FILE."
                 )
-            for name in {"edges", "vertices", "graph"}.intersection(origin):
+            for name in {"edges", "graph"}.intersection(origin):
                 origin[name] = Path(origin[name])
+            if "vertices" in origin:
+                origin["vertices"] = [Path(path) for path in origin["vertices"].split("\n")]
             for name in {"allow_missing", "directed"}.intersection(origin):
                 origin[name] = True
             # Only tables must be told: a store knows its own, whatever tables it was built from.
@@ -295,7 +314,7 @@ class GraphOptions:
                 )
         if self.vertices is None:
             raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
-        with waiting(f"reading {self.vertices}", quiet=self.quiet):
+        with waiting(f"reading {self.vertex_table}", quiet=self.quiet):
             joined = join_tables(
                 known, self.edges, self.vertex_table, title=title, columns=self.columns(like),
                 allow_missing=self.allow_missing, encoder=encoder, text=self.text,
@@ -464,11 +483,17 @@ class PredictedOptions(FitOptions):
         from graphfilter.training import MULTILABEL, REGRESSION
 
         task = REGRESSION if self.number else MULTILABEL
-        return read_values(self.vertex_table, task, split_commas(self.number or self.multilabel))
+        names = split_commas(self.number or self.multilabel)
+        return read_values(self.vertex_table, task, names, unknown=split_commas(self.unlabelled))
 
 
 def read_values(
-    table: "TableSource", task: "Task", names: Sequence[str], *, to_learn: bool = True
+    table: "TableSource",
+    task: "Task",
+    names: Sequence[str],
+    *,
+    to_learn: bool = True,
+    unknown: Sequence[str] = (),
 ) -> "Target":
     """Read columns of numbers or of labels, one row per vertex."""
     import numpy as np
@@ -479,5 +504,7 @@ def read_values(
 
     if task is not REGRESSION:
         return named_target(task, read_label_columns(table, names), names)
-    numbers = [read_number_column(table, name, to_learn=to_learn) for name in names]
+    numbers = [
+        read_number_column(table, name, to_learn=to_learn, unknown=unknown) for name in names
+    ]
     return named_target(task, np.column_stack(numbers), names)

@@ -44,7 +44,7 @@ class Store(FitOptions):
         ),
     ] = field()
     out: Path = option_field(...)
-    vertices: Annotated[
+    vertices: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Path | None,
         argument(
             "Table of vertices: an id, features, a label where known. Without it, the "
@@ -63,6 +63,7 @@ class Store(FitOptions):
     rows: list[Path] | None = field(default=None, init=False)
     link: list[str] | None = field(default=None, init=False)
     no_link: bool = field(default=False, init=False)
+    drop_duplicates: bool = field(default=False, init=False)
 
     def __call__(self) -> None:
         """Build the store from tables, or from raw files that an installed package knows."""

@@ -16,7 +16,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.tables.build import Elsewhere, named_columns, read_parts
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.roles import Columns, open_pair, open_rows
+from graphfilter.tables.opening import open_pair, open_rows
+from graphfilter.tables.roles import Columns
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import GraphError, check_name
 from graphfilter.util.words import count
@@ -42,14 +43,16 @@ def read_tables(
     ----------
     edges, vertices : path or DataFrame
         .csv, .tsv, .txt (each also .gz), .xlsx or .parquet; or a DataFrame, as
-        :meth:`Graph.from_frames` takes. How text files are written is found out and said in the
+        :meth:`Graph.from_frames` takes. Of vertices also a list of files, one per kind, or a dict
+        of frames by kind. How text files are written is found out and said in the
         notes. Ids are strings: '007' is not '7'. An edge file without a header is known by a
         vertex id standing where the header should be. Without edges (None), vertices that share
         a value of a column that few share are joined.
     columns : Columns, optional
         Which column holds what; or give its fields by name: ``label="team", link=["device"]``.
     allow_missing : bool
-        Leave out edges to vertices that are not in the table instead of raising.
+        Leave out edges to vertices that are not in the table, and take infinite numbers for
+        missing ones, instead of raising.
     encoder : TableEncoder, optional
         Encode the features as this one does (for new vertices of a trained model).
     unlabelled : sequence of str, optional
@@ -93,7 +96,7 @@ def read_tables(
         check_name("option of read_tables", name, [field.name for field in fields(Columns)])
     columns = replace(columns or Columns(), **named_columns(names))
     parts = read_parts(
-        *open_pair(edges, vertices, columns, text), columns,
+        *open_pair(edges, vertices, columns, text, allow_missing=allow_missing), columns,
         allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
         elsewhere=None if remedy is None else Elsewhere(remedy=remedy), rows=open_rows(rows, text),
     )  # fmt: skip
@@ -151,7 +154,7 @@ def join_tables(
     """
     columns = columns or Columns()
     ids = [str(name) for name in graph.vertex_names or range(graph.n_vertices)]
-    tables = open_pair(edges, vertices, columns, text)
+    tables = open_pair(edges, vertices, columns, text, allow_missing=allow_missing)
     parts = read_parts(
         *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
         elsewhere=Elsewhere(ids, title),

@@ -23,6 +23,7 @@ from graphfilter.data.attributes import (
     on_host,
 )
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
+from graphfilter.data.hetero import hetero_parts, is_hetero
 from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.build import GraphParts, read_frames, telling
 from graphfilter.tables.columns import Features
@@ -344,8 +345,12 @@ class Graph:
     def from_pyg(cls, data: Any, **attributes: Any) -> Self:
         """Build a graph from a PyTorch Geometric ``Data``: edge_index, x, y, weights and masks.
 
-        Masks of several columns, as its heterophilous datasets have, are one split per column.
+        Masks of several columns, as its heterophilous datasets have, are one split per column. Of a
+        ``HeteroData`` each kind of vertex has columns of its own, and each relation is an edge
+        type; vertices are called ``paper:3``.
         """
+        if is_hetero(data):
+            return cls.from_edges(**hetero_parts(data) | attributes)
 
         def array(name: str) -> Any:
             return on_host(getattr(data, name, None))
@@ -440,7 +445,7 @@ class Graph:
             graph = cls.from_scipy(source, **attributes)
         elif hasattr(source, "nodes") and hasattr(source, "edges"):
             graph = cls.from_networkx(source, **attributes)
-        elif hasattr(source, "edge_index"):
+        elif is_hetero(source) or hasattr(source, "edge_index"):
             graph = cls.from_pyg(source, **attributes)
         else:
             edges = np.empty((0, 2), dtype=np.int64) if source is None else source

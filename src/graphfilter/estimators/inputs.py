@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from graphfilter.data.attributes import check_real, check_sparse, named_pairs, on_host
 from graphfilter.data.graph import Graph
+from graphfilter.data.hetero import is_hetero
 from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.estimators.targets import Target, detached, in_one_line
 from graphfilter.splits import Split, check_vertices
@@ -160,7 +161,9 @@ def _is_graph(source: Any) -> bool:
     """Return whether this is a graph of networkx or PyG, not a table with columns so named."""
     if hasattr(source, "shape"):
         return False
-    return hasattr(source, "edge_index") or (hasattr(source, "nodes") and hasattr(source, "edges"))
+    if is_hetero(source) or hasattr(source, "edge_index"):
+        return True
+    return hasattr(source, "nodes") and hasattr(source, "edges")
 
 
 def _read_graph(graph: Any, X: Any, names: Any = None, *, bound: bool = False) -> Any:

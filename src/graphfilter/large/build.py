@@ -40,8 +40,9 @@ from graphfilter.large.vertices import (
 from graphfilter.tables.build import telling
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import open_table
+from graphfilter.tables.opening import check_not_same
 from graphfilter.tables.parquet_files import ParquetTable
-from graphfilter.tables.roles import Columns, check_not_same, choose_merge
+from graphfilter.tables.roles import Columns, choose_merge
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError

@@ -56,7 +56,7 @@ from graphfilter.tables.roles import (
 from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
-from graphfilter.util.words import count
+from graphfilter.util.words import count, listed_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +262,10 @@ def understand_tables(
         if "label" in roles:
             column = table.column(roles["label"])
             none = unlabelled or columns.unlabelled or UNLABELLED
-            labels, classes, text = read_labels(column, roles["label"], none, check=not fitted)
+            labels, classes, text = read_labels(
+                column, roles["label"], none, check=not (fitted or columns.label_anyway),
+                same=columns.same_label,
+            )  # fmt: skip
             if vertices.is_typed and not is_text(column.type):
                 labels, classes = encode_labels(column.to_pylist(), unlabelled=none)
             notes += text
@@ -272,7 +275,7 @@ def understand_tables(
         encoder = TableEncoder.fit(
             table.select(features), vertices, columns.categorical, columns.features,
             kinds=dict(columns.kinds), decimal=vertices.decimal, hint=vertices.decimal_hint,
-            vertex_kind=columns.vertex_kind,
+            vertex_kind=columns.vertex_kind or vertices.kind_column,
         )  # fmt: skip
         notes += encoder.notes
         labelled = "label" in roles or bool(columns.predicted)
@@ -326,8 +329,11 @@ def read_parts(
         if len(column.unique()) < len(column):
             words, codes = distinct(column)
             first = np.unique(codes, return_index=True)[1].tolist()
-            row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-            raise repeated_id(vertices, row, first[codes[row]], words[codes[row]])
+            again = np.setdiff1d(np.arange(len(codes)), first)
+            row, names = int(again[0]), dict.fromkeys(words[i] for i in codes[again])
+            text = f"; {len(again):,} rows repeat an id: {listed_names(list(names), 5)}"
+            text *= len(again) > 1
+            raise repeated_id(vertices, row, first[codes[row]], words[codes[row]], text)
         ids = column.combine_chunks()
         others = others.filter(pa.array(index_in(pa.chunked_array([others]), ids) < 0))
         return pa.concat_arrays([ids, others]) if len(others) else ids
@@ -420,13 +426,20 @@ def _read_edges(
     times: list[Any] = []
     row = 0
     others = [] if rows is None else [column.name for column in rows.encoder.columns]
+    unknown, problem, n_unknown = dict[str, None](), None, 0
     for block in read_edge_blocks(table, roles, others):
         numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
         if rows is not None:
             rows.add(block.batch, numbers)
-        if not allow_missing:
-            check_ends(table, roles, block, numbers, vertices, ids, id_column, elsewhere)
         known = (numbers >= 0).all(axis=0)
+        if not allow_missing and not known.all():
+            n_unknown += int((~known).sum())
+            for end, found in zip(block.ends, numbers >= 0, strict=True):
+                unknown |= dict.fromkeys(end.filter(pa.array(~found)).unique().to_pylist())
+            try:
+                check_ends(table, roles, block, numbers, vertices, ids, id_column, elsewhere)
+            except DataFileError as error:
+                problem = problem or error
         pairs.append(numbers.T[known])
         if block.weights is not None:
             weights.append(block.weights[known])
@@ -435,6 +448,11 @@ def _read_edges(
         if block.times is not None:
             times.append(block.times.filter(pa.array(known)))
         row += known.size
+    if problem is not None:
+        if n_unknown > 1:
+            what = f"{n_unknown:,} edges name {count(len(unknown), 'such vertex', 'such vertices')}"
+            problem.args = (f"{problem} {what}: {listed_names(list(unknown), 5)}.",)
+        raise problem
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
     words, codes = distinct(pa.chunked_array(kinds, type=pa.string()))
@@ -460,11 +478,14 @@ def check_named(ids: Any, source: TableSource) -> None:
         raise at_row(source, row, "the vertex id is empty. Give every vertex an id of its own.")
 
 
-def repeated_id(source: TableSource, row: int, first: int, word: str) -> DataFileError:
-    """Return the error about an id that stands in two rows."""
+def repeated_id(
+    source: TableSource, row: int, first: int, word: str, others: str = ""
+) -> DataFileError:
+    """Return the error about an id that stands in two rows, and what is known of ``others``."""
     place, number = place_of_row(source, first)
-    problem = f"vertex id {word!r} is also on {place} {number}"
-    return at_row(source, row, f"{problem}. Keep one, or name another column with `id`.")
+    problem = f"vertex id {word!r} is also on {place} {number}{others}"
+    remedy = "Keep one of each, name another column with `id`, or, where rows are the same in all "
+    return at_row(source, row, f"{problem}. {remedy}columns, pass `drop_duplicates=True`.")
 
 
 def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: int) -> list[str]:
@@ -554,6 +575,11 @@ def _explain_missing(
             "line may be a vertex. Write names of columns above it"
         )
     words = ids.to_pylist()
+    if vertices.kind_column and (full := [word for word in words if word.endswith(f":{name}")]):
+        return (
+            f"vertex {name!r} is not in {vertices.name}, but {' and '.join(map(repr, full))} are: "
+            "ids repeat between kinds. Write the kind before each end of the edges"
+        )
     key = _plainest(name)
     if (alike := next((word for word in words if _plainest(word) == key), None)) is not None:
         return (

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.cells import Cells, as_text, distinct, drop_nan, is_missing, missing_column
+from graphfilter.tables.cells import (
+    Cells,
+    as_text,
+    distinct,
+    drop_nan,
+    is_missing,
+    missing_column,
+)
 from graphfilter.tables.dates import parse_times
 from graphfilter.tables.formats import open_table
 from graphfilter.tables.numbers import guess_decimal, not_a_number, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
-from graphfilter.tables.words import read_truths
+from graphfilter.tables.words import FALSE_WORDS, TRUE_WORDS, read_truths
 from graphfilter.util.errors import DataFileError, GraphError
-from graphfilter.util.words import count
+from graphfilter.util.words import count, listed_names
 
 UNLABELLED = ("", "na", "n/a", "nan", "null", "none", "?", "-1", "-1.0")
 
@@ -247,8 +254,10 @@ def _find(number: Mapping[Any, int], value: Any) -> int:
 
 
 _PARTS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2, "": -1}
-# More classes than this are looked at: numbers with a fraction, whole numbers and words.
+# More classes than this are looked at: numbers with a fraction, whole numbers that do not run from
+# 0 or 1 without gaps, and others.
 MOST_FRACTIONS = 10
+MOST_WHOLE = 20
 MOST_CLASSES = 50
 # A class of words has so many vertices on average, one of whole numbers so many.
 LEAST_WORDS = 2
@@ -256,10 +265,15 @@ LEAST_WHOLE = 5
 
 
 def read_labels(
-    column: Any, name: str, unlabelled: Sequence[str], *, check: bool
+    column: Any, name: str, unlabelled: Sequence[str], *, check: bool, same: Sequence[str] = ()
 ) -> tuple[NDArray[np.int64], NDArray[Any], list[str]]:
-    """Number the classes (see :mod:`graphfilter.tables.labels`); note what is unlabelled."""
+    """Number the classes (see :mod:`graphfilter.tables.labels`); note what is unlabelled.
+
+    ``same`` are spellings of one class: ``yes=Yes,ja,JA``.
+    """
     words, rows = distinct(as_text(drop_nan(column)))
+    meant = dict(_read_same(same))
+    words = [meant.get(word.strip(), word) for word in words]
     codes, classes = encode_distinct(words, unlabelled)
     n_rows = np.bincount(rows, minlength=len(words))
     if check:
@@ -270,6 +284,12 @@ def read_labels(
             missing[repr(word.strip()) if word.strip() else "empty"] += n
     counts = ", ".join(f"{n:,} {word}" for word, n in missing.most_common(10))
     notes = [f"column {name!r}: {counts} read as unlabelled."] if counts else []
+    if check:
+        notes += [
+            f"column {name!r}: {', '.join(map(repr, group))} are different classes; to make them "
+            f"one: `same_label={(group[0] + '=' + ','.join(group[1:]),)}`."
+            for group in _spelled_alike(classes)
+        ]
     return codes[rows], classes, notes
 
 
@@ -285,13 +305,49 @@ def read_split(column: Any, where: str | PathLike[str]) -> tuple[Split, ...]:
     return (split,) if (part >= 0).any() else ()
 
 
+def _read_same(same: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each spelling and the class that it means."""
+    for group in same:
+        name, equals, spellings = group.partition("=")
+        if not equals or not name.strip() or not spellings.strip():
+            raise GraphError(f"`same_label` must be like yes=Yes,ja,JA; got {group!r}.")
+        yield from ((word.strip(), name.strip()) for word in spellings.split(","))
+
+
+def _spelled_alike(classes: NDArray[Any]) -> list[list[str]]:
+    """Return classes that differ by case or language alone, the plainest first."""
+    groups: dict[Any, list[str]] = {}
+    names = [str(name) for name in classes.tolist() if "," not in str(name)]
+    words = {name.casefold() for name in names}
+    spelled = bool(words & TRUE_WORDS) and bool(words & FALSE_WORDS)
+    for name in names:
+        key = name.casefold()
+        if spelled and key in TRUE_WORDS | FALSE_WORDS:
+            groups.setdefault(key in TRUE_WORDS, []).append(name)
+        else:
+            groups.setdefault(key, []).append(name)
+    plain = ("yes", "no")
+    alike = [
+        sorted(group, key=lambda name: (name not in plain, not name.islower(), name))
+        for group in groups.values()
+    ]
+    return [group for group in alike if len(group) > 1]
+
+
 def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
     """Refuse a column that measures or names instead of classifying."""
     n = len(classes)
     numbers = [_number(word) for word in classes]
     if all(number is not None for number in numbers):
-        fractions = any(number % 1 for number in numbers if number is not None)
-        bad = n > MOST_FRACTIONS if fractions else n > MOST_CLASSES and n_labelled < LEAST_WHOLE * n
+        found = np.array(numbers, dtype=float)
+        # Codes of classes run from 0 or 1; what is measured does not.
+        codes = n > 0 and found.min() in (0, 1) and np.ptp(found) == n - 1
+        if (found % 1).any():
+            bad = n > MOST_FRACTIONS
+        elif codes:
+            bad = n > MOST_CLASSES and n_labelled < LEAST_WHOLE * n
+        else:
+            bad = n > MOST_WHOLE
     else:
         bad = n > MOST_CLASSES and n_labelled < LEAST_WORDS * n
     if bad:
@@ -300,7 +356,7 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
             f"the label {name!r} must be a few classes; got {n:,} different {what} on "
             f"{count(n_labelled, 'labelled vertex', 'labelled vertices')}, such as {classes[0]!r}. "
             "Predict quantities with `number`, divide the column into classes (low, middle, high), "
-            "or name another with `label`."
+            "or name another with `label`; where they are classes, pass `label_anyway=True`."
         )
 
 
@@ -317,19 +373,32 @@ LARGEST_TARGET = 1e150
 
 
 def read_number_column(
-    path: Path | TableSource, name: str, *, to_learn: bool = True
+    path: Path | TableSource, name: str, *, to_learn: bool = True, unknown: Sequence[str] = ()
 ) -> NDArray[np.float64]:
     """Read a column of numbers, one per vertex; NaN where there is none.
 
-    ``to_learn`` demands two different numbers.
+    ``to_learn`` demands two different numbers; ``unknown`` are spellings of none.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     table, (column,) = _read(path, [name])
     with reading_table(table):
+        if unknown:
+            words, codes = distinct(column := as_text(column, trim=True))
+            none = {word.strip().lower() for word in unknown}
+            known = np.array([word.lower() not in none for word in words], dtype=bool)[codes]
+            column = pc.if_else(pa.array(known), column, None)
         cells = Cells(column, name, table, told=True)
         read = parse_numbers(cells, guess_decimal(cells, table))
         if read.is_word.any():
             row = int(read.is_word.argmax())
-            remedy = "Leave the cell empty where the number is unknown; for classes use `label`."
+            n_others = int(read.is_word.sum())
+            words = listed_names(list(dict.fromkeys(cells.filter(read.is_word).words)), 5)
+            remedy = (
+                f"{count(n_others, 'such cell')} ({words}). Leave cells empty where the number is "
+                "unknown, or name what stands there with `unlabelled`; for classes use `label`."
+            )
             raise not_a_number(cells, row, remedy)
         if (np.abs(read.values) > LARGEST_TARGET).any():
             row = int((np.abs(read.values) > LARGEST_TARGET).argmax())

@@ -343,7 +343,10 @@ class NumberColumn(EncodedColumn):
             )
             row = int(read.is_word.argmax())
             raise at_row(cells.where, row, f"column {self.name!r} {problem}")
-        remedy = f"Fill in the cell, or train without the column (`drop={(self.name,)}`)."
+        remedy = (
+            "Fill in the cell, take infinite numbers for missing ones (`allow_missing=True`), or "
+        )
+        remedy += f"train without the column (`drop={(self.name,)}`)."
         if (np.abs(read.values) > np.finfo(np.float32).max).any():
             check_numbers(cells, read, remedy, missing_too=True)
         return Read(read.values[:, None], read.is_word)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,8 @@ from graphfilter.tables.cells import (
     value_type,
 )
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
-from graphfilter.tables.formats import open_table
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
 from graphfilter.tables.source import TableSource, reading_table
-from graphfilter.tables.text_files import TextOptions
 from graphfilter.tables.words import FEW_ROWS, reads_like_names
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import listed_names
@@ -94,6 +91,12 @@ class Columns:
         Whether no columns are chosen for that where there is no table of edges.
     as_of : str or None
         The moment from which rows of edges and attached tables are not summed up.
+    same_label : tuple of str
+        Spellings that mean one label: ``("yes=Yes,ja,JA",)``.
+    label_anyway : bool
+        Whether the label is one though its column measures, or has very many classes.
+    drop_duplicates : bool
+        Whether rows of vertices that are the same in all columns count once.
 
     Examples
     --------
@@ -123,6 +126,9 @@ class Columns:
     link: tuple[str, ...] = ()
     no_link: bool = False
     as_of: str | None = None
+    same_label: tuple[str, ...] = ()
+    label_anyway: bool = False
+    drop_duplicates: bool = False
 
 
 @dataclass(frozen=True)
@@ -530,36 +536,3 @@ def say_unused(
     how = "not used but for features of the vertices" if wanted and not without else "not used"
     may = f" ({', '.join(offers)} may name one)" if offers and wanted else ""
     return [f"{table.name}: {how}: {listed_names(left, _MOST_NAMED)}{may}."]
-
-
-def open_pair(
-    edges: Any, vertices: Any, columns: Columns, text: TextOptions | None = None
-) -> tuple[TableSource | None, TableSource]:
-    """Open a table of edges, if there is one, and one of vertices, each a file or a frame."""
-    check_not_same(edges, vertices, columns)
-    opened = None if edges is None else open_table(edges, text, "edges")
-    return opened, open_table(vertices, text, "vertices")
-
-
-def open_rows(rows: Any, text: TextOptions | None = None) -> list[TableSource]:
-    """Open attached tables: files, or frames by their titles."""
-    if isinstance(rows, str | PathLike) or hasattr(rows, "columns"):
-        rows = [rows]
-    titled = rows.items() if isinstance(rows, Mapping) else [("rows", table) for table in rows]
-    return [open_table(table, text, title) for title, table in titled]
-
-
-def check_not_same(edges: Any, vertices: Any, columns: Columns) -> None:
-    """Raise where one file is given for both tables, and not told what is an edge in it."""
-    if not all(isinstance(table, str | PathLike) for table in (edges, vertices)):
-        return
-    if (
-        not (columns.source and columns.target)
-        and Path(edges).resolve() == Path(vertices).resolve()
-    ):
-        # Guessed by position, the ends of an edge could be a vertex and its label.
-        raise DataFileError(
-            edges,
-            "must be a table of edges; it is the table of vertices. Give another file, or another "
-            "sheet (book.xlsx#sheet), or name its columns with `source` and `target`.",
-        )

@@ -20,7 +20,9 @@ from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import EDGE_BYTES, Budget
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
 # The beginning of a table: enough to see which columns fit those of the other.
@@ -61,6 +63,10 @@ class TableSource(ABC):
         Whether blanks around ids, and what else cannot be seen of them, is taken away.
     row_word, first_row : str, int
         What a row is called in messages, and the number of the first one below the header.
+    kind_column : str or None
+        The column that says of which kind a vertex is, where there was a table of each.
+    kept : int array or None
+        Which rows of the file these are, where some were left out.
     """
 
     notes: tuple[str, ...] = ()
@@ -72,6 +78,8 @@ class TableSource(ABC):
     cleans_ids: bool = False
     row_word: str = "row"
     first_row: int = 1
+    kind_column: str | None = None
+    kept: NDArray[np.int64] | None = None
 
     def __init__(self, label: str | PathLike[str]) -> None:
         self.label = fspath(label)
@@ -155,6 +163,7 @@ class HeldTable(TableSource):
 def place_of_row(where: str | PathLike[str], row: int, *, header: bool = True) -> tuple[str, int]:
     """Return what a row, counted from 0, is called, and its number there."""
     if isinstance(where, TableSource):
+        row = row if where.kept is None else int(where.kept[row])
         return where.row_word, row + where.first_row - (not header)
     if _TEXT.search(fspath(where)):
         return "line", row + 1 + header

@@ -160,7 +160,7 @@ def _own_graph(how: Bench) -> "dict[str, Graph]":
     notes += check_classes(graph)
     splits = [Split(s.train, s.val, s.test, rule="public") for s in graph.splits]
     tell(notes, quiet=how.quiet)
-    path = how.vertices or how.graph
+    path = how.vertices[0] if how.vertices else how.graph
     assert path is not None
     return {path.name: graph.replace(splits=splits)}
 
