@@ -116,6 +116,7 @@ def test_data_commands(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("fit", "--dataset", "karate", "--allow-missing"), "--allow-missing is for tables"),
         (("fit", "--dataset", "karate", "--edge-kind", "k"), "--edge-kind is for tables"),
         (("fit", "--edges", "e.csv"), "--vertices is missing"),
+        (("fit", "--dataset", "karate", "--label", "\udcff"), "must be valid text"),
         (("fit", "--dataset", "karate", "--epoch", 3), "'--epochs'? See graphfilter fit --help."),
         (("fit", "--dataset", "karate", "--epochs", "many"), "Invalid value for '--epochs'"),
     ],

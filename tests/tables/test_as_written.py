@@ -106,6 +106,7 @@ def test_numbers_far_from_zero_keep_their_digits() -> None:
     (name,) = encoder.feature_names
     origin = float(name.removeprefix("x (above ").removesuffix(")"))
     np.testing.assert_allclose(values[:, 0].astype(float) + origin, x + 1e8, rtol=1e-12)
+    assert "above" in fit([*(x + 1e8), 1e16]).feature_names[0]  # One outlier hides no digits.
     assert fit([1993.0, 1998.0, 2001.0]).feature_names == ("x",)
     assert encoder.columns[0].fill == (float(np.median(x + 1e8)),)
     lost = fit([1e15 + i / 8 for i in range(50)] + [1e15 + 1e9 + i for i in range(40)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import graphfilter as gf
 from graphfilter.data.attributes import number_names
 from graphfilter.data.graph import Graph
-from graphfilter.util.errors import ConfigError, DataFileError, GraphError
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError, GraphFilterError
 
 VERTICES: dict[str, list[Any]] = {
     "key": [10, 20, 30],
@@ -304,6 +305,11 @@ def test_columns_of_odd_types_are_left_out_and_said(cells: Any) -> None:
     graph, _ = gf.read_tables(edges, vertices)
     assert (graph.feature_names or ())[0] == "age"
     assert any("column 'x' left out" in note for note in graph.notes)
+    # In any other place they are read, or refused as a user's error.
+    typed = {"label": "x", "id": "x", "vertex_kind": "x", "edge_kind": "z", "edge_time": "z"}
+    for name, column in (*typed.items(), ("weight", "z"), ("kinds", (("x", "number"),))):
+        with suppress(GraphFilterError):
+            gf.read_tables(edges, vertices, **{name: column})
 
 
 def test_ids_that_read_like_names_are_text_unless_dropped() -> None:

@@ -357,7 +357,7 @@ def test_parquet_weights_of_another_type_are_our_error(tmp_path: Path) -> None:
     _, vertices = write(tmp_path, EDGES, VERTICES)
     table = pa.table({"u": ["a"], "v": ["b"], "weight": [[1.0]]})
     pq.write_table(table, tmp_path / "e.parquet")
-    with pytest.raises(DataFileError, match=r"e\.parquet: cannot be read"):
+    with pytest.raises(DataFileError, match="'weight' must hold numbers; got list"):
         read_tables(tmp_path / "e.parquet", vertices)
 
 

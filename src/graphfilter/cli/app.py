@@ -10,6 +10,7 @@ function with typer's options, a dataclass as in :mod:`.options`, or a ``typer.T
 from __future__ import annotations
 
 import inspect
+import os
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
@@ -227,6 +228,12 @@ def run_command(words: list[str]) -> int:
     # The parser's errors are all of this kind.
     usage_error: type[BaseException] = typer.BadParameter.__mro__[1]
     command = typer.main.get_command(app)
+    names = [*words, os.environ.get("PWD", "")]
+    if not all(map(str.isascii, names)):
+        from graphfilter.util.files import check_text
+
+        # Arrow opens no file whose name is not, and finds that out after training.
+        check_text(names, "the names of files and folders")
     try:
         with command.make_context("graphfilter", words) as context:
             command.invoke(context)

@@ -10,6 +10,7 @@ import dataclasses
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -631,8 +632,10 @@ def _odd_column(X: Any) -> str | None:
         if is_type.is_floating(kind):
             n = int(np.isnan(np.asarray(column)).sum())
         elif not (is_type.is_integer(kind) or is_type.is_boolean(kind)):
-            example = f" such as {column[0].as_py()!r}" if len(column) else ""
-            return f"{name!r} has {kind}{example}"
+            # Not every date is one of Python's.
+            with suppress(OverflowError, IndexError):
+                return f"{name!r} has {kind} such as {column[0].as_py()!r}"
+            return f"{name!r} has {kind}"
         if n:
             return f"{name!r} has {count(n, 'missing value')}"
     return None

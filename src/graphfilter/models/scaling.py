@@ -68,17 +68,20 @@ class FeatureScaler:
             return cls(scaling, scale=scale, bounds=_bounds(-scale, scale), loop=loop)
         dense, where = _dense(features), True if known.all() else known[:, None]
         low = dense.min(axis=0, initial=np.inf, where=where)
-        bounds = _bounds(low, dense.max(axis=0, initial=-np.inf, where=where))
-        if (dense.min(axis=0) < bounds[0]).any() or (dense.max(axis=0) > bounds[1]).any():
-            dense = np.clip(dense, *bounds)
-        shift = dense.mean(axis=0, dtype=np.float64)
-        deviation = deviation_of(dense, shift)
+        high = dense.max(axis=0, initial=-np.inf, where=where)
+        # A column that is the same in all of them says nothing of others.
+        low, high = np.where(low == high, -np.inf, low), np.where(low == high, np.inf, high)
+        if known.all():
+            shift = dense.mean(axis=0, dtype=np.float64)
+            deviation = deviation_of(dense, shift)
+        else:
+            shift, deviation = _clipped_moments(dense, low, high)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         smallest = np.finfo(np.float32).tiny
         constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
         scale = np.where(constant, 1.0, deviation)
         scales = shift.astype(np.float32), scale.astype(np.float32)
-        return cls(scaling, *scales, bounds, loop)
+        return cls(scaling, *scales, _bounds(low, high), loop)
 
     def transform(self, features: Features) -> Features:
         """Return scaled features; the input is left as it is."""
@@ -123,10 +126,22 @@ class FeatureScaler:
         return {name: value for name, value in parts.items() if value is not None}
 
 
+def _clipped_moments(
+    dense: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and deviation of columns whose values are clipped, in little memory."""
+    mean = square = np.zeros(dense.shape[1])
+    parts = list(blocks(len(dense), max(1, _NUMBERS_AT_ONCE // max(1, dense.shape[1]))))
+    for rows in parts:
+        mean = mean + np.clip(dense[rows], low, high).sum(axis=0, dtype=np.float64) / len(dense)
+    for rows in parts:
+        square = square + np.square(np.clip(dense[rows], low, high) - mean).sum(axis=0)
+    return mean, np.sqrt(square / len(dense))
+
+
 def _bounds(low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a range with as much again on each side; none where it is of one value."""
+    """Return a range with as much again on each side."""
     width, most = high.astype(np.float64) - low, np.finfo(np.float32).max
-    width[width == 0] = np.inf
     return np.stack([low - width, high + width]).clip(-most, most).astype(np.float32)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -30,7 +30,6 @@ from graphfilter.tables.attach import (
 from graphfilter.tables.cells import (
     WITHOUT_WIDTH,
     Cells,
-    as_text,
     clean_ids,
     distinct,
     index_in,
@@ -38,7 +37,7 @@ from graphfilter.tables.cells import (
     only_in,
 )
 from graphfilter.tables.columns import Features
-from graphfilter.tables.dates import Times, parse_times
+from graphfilter.tables.dates import DateColumn, Times, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
@@ -182,8 +181,10 @@ def read_edge_blocks(
                 read = parse_numbers(cells, decimal)
                 weights = check_numbers(cells, read, remedy, least=0, first_row=row)
         if roles.kind is not None:
-            kinds = as_text(batch.column(roles.kind), trim=True)
+            kinds = Cells(batch.column(roles.kind), roles.kind, table).text
         times = None if roles.time is None else batch.column(roles.time)
+        if times is not None and not DateColumn.can_hold(times.type):
+            times = Cells(times, roles.time or "", table).text
         yield EdgeBlock(row, (source, target), weights, kinds, times, batch)
         row += len(batch)
 
@@ -388,13 +389,16 @@ def read_parts(
                 notes.append(f"no table of edges: {new}vertices have no neighbours.")
         # The ids as the table has them: values of their own type, or text.
         typed = table.column(roles["id"])
-        keep = vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type))
+        names = ids.to_pylist()
+        if vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type)):
+            with suppress(OverflowError):  # Not every date is one of Python's.
+                names = typed.to_pylist()
         return GraphParts(
             **known,
             merge=choose_merge(columns, meaning.edge_roles.weight),
             n_vertices=len(ids),
             directed=is_directed,
-            vertex_names=(typed if keep else ids).to_pylist(),
+            vertex_names=names,
             features=features if features.shape[1] else None,
             feature_names=encoded.feature_names or None,
             labels=meaning.labels,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,17 @@ class Cells:
     @cached_property
     def text(self) -> Any:
         """The cells as text without blanks around it; '' where there is none."""
-        return as_text(self.column, trim=True)
+        return self.cast(partial(as_text, trim=True), "words")
+
+    def cast(self, convert: Callable[[Any], Any], what: str) -> Any:
+        """Return the column converted, or raise where its type cannot be."""
+        import pyarrow as pa
+
+        try:
+            return convert(self.column)
+        except pa.ArrowNotImplementedError:
+            problem = f"column {self.name!r} must hold {what}; got {self.type}"
+            raise DataFileError(self.where, f"{problem}. Convert it, or drop it.") from None
 
     @cached_property
     def words(self) -> list[str]:

@@ -353,7 +353,10 @@ def parse_times(column: Any, table: TableSource, name: str) -> Times:
     with reading_table(table):
         cells = Cells(column, name, table)
         if is_date_type(cells.type):
-            return Times(read_seconds(cells, ""), True)
+            seconds = read_seconds(cells, "")
+            if (np.abs(seconds) > _SECONDS_PER_DAY * _LAST_DAY).any():
+                raise DataFileError(table, f"column {name!r} must hold dates up to the year 9999.")
+            return Times(seconds, True)
         numbers = parse_numbers(cells, guess_decimal(cells, table))
         if not numbers.is_word.any():
             return Times(numbers.values)

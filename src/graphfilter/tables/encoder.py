@@ -199,7 +199,7 @@ class TableEncoder:
 
         types, common = None, ()
         if vertex_kind is not None:
-            types = Cells(table.column(vertex_kind))
+            types = Cells(table.column(vertex_kind), vertex_kind, path)
             if len(types.words) > MOST_KINDS:
                 common = commonest(types.words, types.codes, MOST_KINDS - 1)
                 types = Cells(_as_types(types.column, common))

@@ -170,7 +170,7 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
     if pa.types.is_boolean(cells.type):
         return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
     if not cells.is_text:
-        values = np.asarray(column.cast(pa.float64(), safe=False))
+        values = np.asarray(cells.cast(lambda c: c.cast(pa.float64(), safe=False), "numbers"))
         other = ~np.isnan(values) & (values != 0) & (unit == "%")
         others = ("numbers without a per cent sign",) * bool(other.any())
         return Numbers(np.where(other, np.nan, values), other, unit or "", others)
@@ -380,7 +380,10 @@ def _check_signs(cells: Cells, read: Numbers, decimal: str) -> None:
 def _find_origin(values: NDArray[np.float64], middle: float) -> tuple[float, int]:
     """Return what to subtract so that float32 tells values apart, and how many it still cannot."""
     rest = values - middle
-    spread = np.add.reduce(np.abs(rest)) / max(1, len(values))
+    # One that is far from all others does not make these small.
+    far = np.sort(np.abs(rest))
+    used = far[: max(0, len(far) - 1 - len(far) // 100)]
+    spread = (np.add.reduce(used) or np.add.reduce(far)) / max(1, len(used))
     if not spread or abs(middle) * _STEP < _LOST * spread:
         return 0.0, 0
     return middle, len(np.unique(rest)) - len(np.unique(rest.astype(np.float32)))

@@ -198,7 +198,7 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
         raise DataFileError(where, str(error)) from error
     except MemoryError:
         raise DataFileError(where, _NO_MEMORY) from None
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeError, OverflowError) as error:
         text = " ".join(str(error).split())[:200]
         number = error.errno if isinstance(error, OSError) else None
         if number == errno.ENOMEM or "allocate memory" in text:
