@@ -21,6 +21,7 @@ import pyg_layers
 import summary
 import turns
 import write_docs
+from graphfilter.data import load_dataset
 
 CPU = torch.device("cpu")
 SMALL = argparse.Namespace(small=True, check=False, datasets="karate", compiled=False)
@@ -34,6 +35,7 @@ def run_small(name: str, monkeypatch: pytest.MonkeyPatch) -> harness.Record:
     monkeypatch.setitem(huge.SIZES, "small", (300, 3000))
     monkeypatch.setattr(loading, "DATASETS", ())
     monkeypatch.setattr(pyg_layers, "DATASETS", ("karate",))
+    monkeypatch.setattr(epoch, "read_graph", lambda name: load_dataset("karate"))
     monkeypatch.setattr(loading, "apart", lambda call, *arguments: call(*arguments))
     monkeypatch.setattr(layer, "copy_bandwidth", lambda device, n_bytes: 1e10)
     if name == "memory":
