@@ -67,9 +67,26 @@ def test_exported_program_gives_the_same_values_after_saving() -> None:
     torch.testing.assert_close(torch.export.load(file).module()(x), net(x))
 
 
-def test_export_of_a_layer_with_edges_is_refused_with_the_remedy() -> None:
-    with pytest.raises(GraphError, match="prepare_operator"):
-        torch.export.export(gfp.StackedFilterConv(6, 3), (X, EDGES))
+@pytest.mark.parametrize("operator", ["augmented_adjacency", "adjacency", "laplacian"])
+def test_a_layer_exported_with_edges_takes_graphs_of_any_size(operator: str) -> None:
+    first = gfp.StackedFilterConv(6, 8, operator=operator)
+    second = gfp.ChebyshevFilterConv(8, 3) if operator == "laplacian" else gfp.PowerFilterConv()
+    net = pyg.Sequential(
+        "x, edge_index, edge_weight",
+        [(conv, "x, edge_index, edge_weight -> x") for conv in (first, second)],
+    ).eval()
+    n, m = torch.export.Dim("n", min=3), torch.export.Dim("m", min=3)
+    sizes = ({0: n}, {1: m}, {0: m})
+    program = torch.export.export(net, (X, EDGES, WEIGHTS), dynamic_shapes=(sizes,))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    loaded = torch.export.load(file).module()
+    some = torch.cat([X, X])[: len(X) + 5], EDGES[:, 4:], WEIGHTS[4:]
+    for given in ((X, EDGES, WEIGHTS), some):
+        torch.testing.assert_close(loaded(*given), net(*given))
+    with pytest.raises(GraphError, match="cannot be exported with edges"):
+        torch.export.export(gfp.ExactPageRankFilterConv(6, 3), (X, EDGES))
 
 
 def test_layers_run_in_a_pyg_sequential() -> None:

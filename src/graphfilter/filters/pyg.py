@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,6 +81,49 @@ def _polynomial(
 @_polynomial.register_fake
 def _(x: Tensor, *_: object) -> Tensor:
     return torch.empty_like(x)
+
+
+_OF_EDGES = (
+    "(Tensor x, Tensor weights, Tensor edge_index, Tensor? edge_weight, str operator, "
+    "float[] basis) -> Tensor"
+)
+
+
+@torch.library.custom_op("graphfilter::filtered", mutates_args=(), schema=_OF_EDGES)
+def _filtered_edges(
+    x: Tensor,
+    weights: Tensor,
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    operator: str,
+    basis: Sequence[float],
+) -> Tensor:
+    made = prepare_operator(edge_index, edge_weight, len(x), operator=operator, dtype=x.dtype)
+    steps = Basis(*basis).steps(len(weights) - 1)
+    grouped = x.reshape(len(x), 1, -1).contiguous()
+    return made.kernel.apply_recurrence(grouped, weights.contiguous(), steps)[0]
+
+
+@_filtered_edges.register_fake
+def _(x: Tensor, *_: object) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _exported_with_edges(
+    conv: FilterConv, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None
+) -> Tensor:
+    """Return f(P) x as one operation of an exported program, which makes P from the edges."""
+    if isinstance(conv.filter, ExactPageRankFilter):
+        raise GraphError("ExactPageRankFilter solves equations and cannot be exported with edges.")
+    interval = (0.0, 2.0) if conv.operator == "laplacian" else (-1.0, 1.0)
+    known: Any = SimpleNamespace(kind=conv.operator, interval=interval, radius=interval[1])
+    basis, weights = polynomials_of([conv.filter], known)
+    numbers = [basis.scale, basis.shift, basis.step, basis.back]
+    flat = x.to(torch.promote_types(x.dtype, torch.float32))
+    y = _filtered_edges(
+        flat, weights.to(flat.dtype), edge_index, edge_weight, conv.operator, numbers
+    )
+    return y.to(x.dtype)
 
 
 class FilterConv(nn.Module):
@@ -201,11 +245,6 @@ class FilterConv(nn.Module):
                     f"it with operator={self.operator!r}, or make the layer with the other."
                 )
             return edge_index
-        if torch.compiler.is_exporting():
-            raise GraphError(
-                "a layer must be given an Operator to be exported; got an edge_index. Hold "
-                "prepare_operator(edge_index) in the module, and call conv(x, self.operator)."
-            )
         n, dtype = x.shape[-2], x.dtype
         if dtype != torch.float64 and not (dtype == torch.bfloat16 and x.is_cuda):
             dtype = torch.float32
@@ -223,9 +262,12 @@ class FilterConv(nn.Module):
 
 
 def _filtered(conv: FilterConv, x: Tensor, edge_index: Any, edge_weight: Tensor | None) -> Tensor:
-    operator = conv.prepare(x, edge_index, edge_weight)
     columns = x.movedim(-2, 0)
-    flat = columns.reshape(len(columns), -1)
+    flat = columns.flatten(1)
+    if torch.compiler.is_exporting() and not isinstance(edge_index, Operator):
+        y = _exported_with_edges(conv, flat, edge_index, edge_weight)
+        return y.view(columns.shape).movedim(0, -2)
+    operator = conv.prepare(x, edge_index, edge_weight)
     if torch.promote_types(x.dtype, operator.dtype) == operator.dtype:
         flat = flat.to(operator.dtype)
     run = apply_exported if torch.compiler.is_exporting() else Filter.__call__
