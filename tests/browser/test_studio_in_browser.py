@@ -104,7 +104,7 @@ def test_two_tables_are_dropped_fitted_watched_and_their_report_opened(
     page.locator("#run-1[data-state=done]").wait_for()
     assert page.evaluate("states.has('training')")
     assert page.locator("#run-1 .name").inner_text() == "1. v: low effort"
-    assert "The model is right for" in page.locator("#run-1 .said").inner_text()
+    page.locator("#run-1 .said", has_text="The model is right for").wait_for()
     seen.check_contrast()
     seen.check_structure()
     seen.keep("studio")
@@ -141,7 +141,7 @@ def test_progress_says_which_model_learns(shared_studio, visit) -> None:
 def test_columns_are_read_as_they_are_changed(shared_studio, visit, tables: Path) -> None:
     page = visit(shared_studio.url).page
     drop(page, tables, "unnamed.csv")
-    page.locator("#tables-problem", has_text="name the column of the labels").wait_for()
+    page.locator("#tables-problem", has_text="choose “label” beside the column").wait_for()
     assert page.locator("#start-fit").is_disabled()
     kind(page, "vertices", "kind").select_option("label")
     page.locator("#start-fit:not([disabled])").wait_for()
@@ -190,7 +190,7 @@ def test_tables_are_refused_with_reasons(shared_studio, visit, tables: Path) -> 
     page = seen.page
     for names, words in (
         (("e.csv", "v.png"), "v.png: must be a table"),
-        (("bad.csv", "v.csv"), "bad.csv, line 42: vertex 'ghost'"),
+        (("bad.csv", "v.csv"), "bad.csv, line 42: row 'ghost'"),
         (("large.csv", "v.csv"), "large.csv: must be at most 1 MB"),
         (("e.csv", "one.csv"), "every label is 'a'"),
         (("e.csv", "v.csv", "one.csv"), "Give one table, or two"),

@@ -98,6 +98,6 @@ def test_committee_is_fitted_and_says_which_member_learns(client) -> None:
     run = client.wait_for(key, ended)
     assert run["state"] == "done", run["problem"]
     assert any(re.search(r"\(\d+ of \d+\)$", stage) for stage in stages)
-    assert run["headline"].startswith("The model is right for")
+    assert re.match(r"Accuracy \S+\s%: .* The model is right for", run["headline"])
     report = client("GET", f"runs/{key}/report").body.decode()
     assert "graphfilter fit --vertices v.csv --edges e.csv --model committee-low" in report

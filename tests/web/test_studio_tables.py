@@ -38,7 +38,7 @@ def test_tables_become_a_graph_and_say_how_each_column_was_read(client) -> None:
     reply = client.read(vertices, EDGES, columns={"kind": "label"}).json
     assert reply["problem"] == ""
     assert reply["name"] == "v"
-    assert reply["size"] == "12 vertices, 12 edges, 4 features, 2 classes"
+    assert reply["size"] == "12 rows, 12 connections, 2 classes"
     assert kinds(reply["columns"]) == {
         "name": "id", "size": "number", "colour": "category", "kind": "label",
     }  # fmt: skip
@@ -62,9 +62,9 @@ def test_kinds_and_roles_of_columns_can_be_changed(client) -> None:
 
 def test_table_alone_is_a_graph_without_edges(client) -> None:
     reply = client.read(VERTICES).json
-    assert reply["size"] == "12 vertices, 0 edges, 1 feature, 2 classes"
+    assert reply["size"] == "12 rows, 2 classes"
     assert reply["edge_columns"] == []
-    assert "no table of edges: vertices have no neighbours." in reply["notes"]
+    assert "no table of edges: rows have no neighbours." in reply["notes"]
 
 
 def test_table_of_edges_is_known_by_its_columns(client) -> None:
@@ -79,7 +79,7 @@ def test_table_of_edges_is_known_by_its_columns(client) -> None:
         ({"vertices": VERTICES + "v0,1,a\n"}, "v.csv"),
         ({"columns": {"colour": "label"}}, "v.csv"),
         ({"vertices": VERTICES.replace(",b\n", ",a\n")}, "at least two classes"),
-        ({"vertices": VERTICES.replace("label", "kind")}, "name the column of the labels"),
+        ({"vertices": VERTICES.replace("label", "kind")}, "choose “label” beside"),
     ],
 )
 def test_tables_that_cannot_be_fitted_are_listed_with_the_reason(client, change, words) -> None:

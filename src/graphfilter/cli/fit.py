@@ -255,14 +255,13 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         ]
         for part, scores in fit.scores.items()
     ]
-    graph, noun, conclusion = fit.plan.graph, fit.plan.noun, summary.conclusion
+    graph, noun = fit.plan.graph, fit.plan.noun
     members = metrics.get("members")
     trained = f"{len(members)} models" if members else f"{max(metrics['epochs'])} epochs"
     size = describe_size(graph, noun, fit)
     title = f"{graph.name}: {size}; {trained} in {metrics['seconds']:.1f} s"
-    name, shown_score = comparison.yardstick.name, comparison.ours.shown
-    say(f"{name[0].upper()}{name[1:]} {shown_score}: {conclusion.meaning}")
-    say(f"{conclusion.headline} {conclusion.reason}".strip())
+    for line in summary.conclusion.lines:
+        say(line)
     show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")

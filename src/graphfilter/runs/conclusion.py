@@ -63,6 +63,14 @@ class Conclusion:
     groups: Mapping[str, Any] | None = None
     graph_helps: bool = False
 
+    @property
+    def lines(self) -> list[str]:
+        """The score by its name, and what it means; the headline, and its reason."""
+        name = self.comparison.yardstick.name
+        score = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}"
+        first = f"{score}: {self.meaning}" if self.meaning else f"{score}."
+        return [first, f"{self.headline} {self.reason}".strip()]
+
 
 def conclude(fit: Fit) -> Conclusion:
     """Compare a fit with its baselines, and say what the comparison shows."""

@@ -208,7 +208,8 @@ class Source:
     @property
     def called(self) -> Noun:
         """What a vertex is called: as was given, or as the column of ids says."""
-        return Noun.found(self.noun, self.encoder and dict(self.encoder.roles).get("id", ""))
+        column = None if self.encoder is None else dict(self.encoder.roles).get("id", "")
+        return Noun.found(self.noun, column)
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,8 +101,7 @@ class StudioFit:
             baselines=self.setting.baselines, callback=Callback(self._watch), command_out="run",
             draw=draw_run,
         )  # fmt: skip
-        conclusion = summary.conclusion
-        self.headline = f"{conclusion.headline} {conclusion.reason}".strip()
+        self.headline = " ".join(summary.conclusion.lines)
 
     def _watch(self, progress: Progress) -> bool:
         """Take what there is to show of an epoch; wait while paused; return whether to stop."""

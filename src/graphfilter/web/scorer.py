@@ -156,8 +156,8 @@ class Scorer:
         self.within = None if within is None else check_count("within", within, most=2**63)
         self.estimator, self.run, self.encoder = estimator, run, encoder
         self.names = [str(name) for name in estimator.target_names_]
-        roles = encoder and dict(encoder.roles)
-        self.noun = Noun.found(run.noun, roles and roles.get("id", ""))
+        column = None if encoder is None else dict(encoder.roles).get("id", "")
+        self.noun = Noun.found(run.noun, column)
         self._outputs = predict_graph(estimator, run, graph)
         # As the model takes it: with features, whatever the graph was read with.
         self.graph = as_fitted(estimator, run, graph)

@@ -22,6 +22,7 @@ from graphfilter.tables.encoder import ASKED_KINDS
 from graphfilter.tables.formats import TABLES, open_table
 from graphfilter.tables.roles import END_NAMES, Columns, key_of
 from graphfilter.util.errors import ConfigError, DataFileError, GraphFilterError, check_name
+from graphfilter.util.words import Noun
 from graphfilter.web.server import RequestError, receive
 
 # Tables on disk, and graphs in memory: the oldest goes when there are more. Runs keep their own.
@@ -35,6 +36,7 @@ SECONDS_BETWEEN = 10.0
 # What a column can be beside a feature of some kind.
 VERTEX_ROLES = ("id", "label", "split")
 EDGE_ROLES = ("source", "target", "weight", "edge_kind", "edge_time")
+_NO_LABEL = "choose “label” beside the column that is to be predicted"
 # How the command line and notebooks change what was guessed; the page has a list beside the column.
 _TO_CHANGE = re.compile(r"(?:; | \()to change this: (?:`[^`]*`(?:, )?)+\)?")
 
@@ -166,7 +168,9 @@ class Tables:
             words = request.words(vertices.name, edges.name if edges else "")
             answer |= self._add(Source(graph, encoder, origin, columns, words)).to_dict()
         except GraphFilterError as error:
-            answer["problem"] = _named(str(error), *uploads).replace("`", "")
+            problem = _named(str(error), *uploads)
+            problem = problem.replace("name the column of the labels with `label`", _NO_LABEL)
+            answer["problem"] = Noun.found("", "").put(problem.replace("`", ""))
             notes = [_named(note, *uploads) for note in getattr(error, "__notes__", ())]
             answer["notes"] = [_TO_CHANGE.sub("", note) for note in notes]
         roles, edge_roles = {**request.columns}, {**request.edge_columns}

@@ -139,7 +139,9 @@ function fillTable(id, columns, kinds, chosen, table) {
     const select = make("select", "", { className: chosen[column.name] ? "changed" : "" });
     select.setAttribute("aria-label", `Read ${column.name} as`);
     select.append(...Object.entries(kinds).map(([kind, words]) => new Option(words, kind)));
-    if (!(column.kind in kinds)) select.prepend(new Option(column.kind || "not used", column.kind));
+    // What is said of connections is summed up for each of their ends.
+    const other = id === "edges" ? "summed up" : "not used";
+    if (!(column.kind in kinds)) select.prepend(new Option(column.kind || other, column.kind));
     if (chosen[column.name]) select.prepend(new Option("as detected", "detected"));
     select.value = column.kind;
     select.addEventListener("change", () => choose(chosen, column.name, select.value));
