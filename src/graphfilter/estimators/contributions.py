@@ -15,7 +15,7 @@ exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -286,26 +286,47 @@ def _graph_of(
     )  # fmt: skip
 
 
-def share_out(
-    ask: Callable[[Shown], Array], n_parts: int, rng: np.random.Generator
-) -> tuple[float, float, Array]:
-    """Return what is answered with nothing and with everything shown, and what each part adds.
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Orders in which parts are shown one after another, and each order's reverse.
 
-    ``ask`` is from rows of which parts are shown (s, n_parts) to answers (s,). The parts' shares
-    add up to the difference: means over orders in which they are shown, each with its reverse.
+    Attributes
+    ----------
+    shown : bool array (s, n)
+        What is shown on the way, each once: these are to be answered.
+    steps : int array (o, n + 1)
+        Which of them each order passes.
+    orders : int array (o, n)
     """
-    orders = [np.arange(n_parts), *(rng.permutation(n_parts) for _ in range(N_ORDERS - 1))]
-    orders = [way for order in orders for way in (order, order[::-1])]
-    shown = np.zeros((len(orders), n_parts + 1, n_parts), dtype=bool)
+
+    shown: Shown
+    steps: Index
+    orders: Index
+
+    def share_out(self, answers: Array) -> tuple[float, float, Array]:
+        """Return the answers with nothing and with everything shown, and what each part adds.
+
+        The parts' shares add up to the difference.
+        """
+        on_the_way = answers[self.steps]
+        added = np.zeros(self.orders.shape[1])
+        for row, order in zip(np.diff(on_the_way, axis=1), self.orders, strict=True):
+            added[order] += row / len(self.orders)
+        return float(on_the_way[0, 0]), float(on_the_way[0, -1]), added
+
+
+def find_orders(n: int, rng: np.random.Generator) -> Orders:
+    """Return a few orders of n parts: as they are, and drawn."""
+    one_way = [np.arange(n), *(rng.permutation(n) for _ in range(N_ORDERS - 1))]
+    orders = np.array([way for order in one_way for way in (order, order[::-1])]).reshape(-1, n)
+    shown = np.zeros((len(orders), n + 1, n), dtype=bool)
     for at, order in enumerate(orders):
         for step, part in enumerate(order.tolist(), start=1):
             shown[at, step:, part] = True
-    different, back = np.unique(shown.reshape(-1, n_parts), axis=0, return_inverse=True)
-    answers = ask(different)[back.reshape(-1)].reshape(len(orders), -1)
-    added = np.zeros(n_parts)
-    for row, order in zip(np.diff(answers, axis=1), orders, strict=True):
-        added[order] += row / len(orders)
-    return float(answers[0, 0]), float(answers[0, -1]), added
+    different, steps = np.unique(
+        shown.reshape(len(orders) * (n + 1), n), axis=0, return_inverse=True
+    )
+    return Orders(different, steps.reshape(len(orders), n + 1), orders)
 
 
 def embed_members(estimator: FittedEstimator, prepared: Prepared) -> NDArray[np.float32]:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date, timedelta
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.contributions import AT_ONCE, Hidden, Questioner, Surrounding, share_out
+from graphfilter.estimators.contributions import (
+    AT_ONCE,
+    MOST_SECOND,
+    Hidden,
+    Questioner,
+    Surrounding,
+    find_orders,
+)
 from graphfilter.estimators.earlier import FittedEstimator, ids_of
-from graphfilter.models.relations import FEW_VALUES
+from graphfilter.estimators.reasons import EdgeWords, Part, Reason, Writer
 from graphfilter.systems import Prepared
-from graphfilter.tables.columns import MISSING_MARK
 from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 from graphfilter.util.machine import own_torch_state
-from graphfilter.util.words import count, listed, number, signed
+from graphfilter.util.words import listed, number, signed
 
 Array = NDArray[np.float64]
 
@@ -36,39 +37,10 @@ FARTHER = "what is farther away"
 MOST_PARTS = 8
 # Columns, and neighbours, of which these are chosen.
 MOST_CANDIDATES = 40
+# The same, and vertices two steps away that are seen, where an explanation is to be quick.
+FEW_CANDIDATES, FEW_SECOND = 12, 40
 # Probabilities are at least so far from 0 and 1.
 SUREST = 1e-9
-# From a vertex and a neighbour to what a table says of the edge between them.
-EdgeWords = Callable[[int, int], str]
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One part of an answer.
-
-    Attributes
-    ----------
-    kind : str
-        'column', 'neighbour', or 'others': several of either together.
-    name : str
-        The column, or the id of the neighbour.
-    detail : str
-        The value of the column; what is known of the neighbour, and of the edge. May be empty.
-    contribution : float
-        What it adds: to a probability (0.1 is ten points), or to a number in its unit.
-    """
-
-    kind: str
-    name: str
-    detail: str
-    contribution: float
-
-    @property
-    def text(self) -> str:
-        """The reason in words, without its size."""
-        if self.kind == "neighbour":
-            return f"{self.name} ({self.detail})" if self.detail else self.name
-        return f"{self.name} {self.detail}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -227,6 +199,7 @@ def explain_vertices(
     most: int = MOST_PARTS,
     labels: Sequence[str] | None = None,
     edge_words: EdgeWords | None = None,
+    quick: bool = False,
 ) -> list[Explanation]:
     """Explain what an estimator answers for some vertices of a graph that is ready for prediction.
 
@@ -246,13 +219,16 @@ def explain_vertices(
         What is known of every vertex, empty where nothing; the graph's labels otherwise.
     edge_words : callable, optional
         Says what a table has of an edge.
+    quick : bool
+        Take for the share of a part the mean of what it changes where it is shown first, and last.
+        What parts say together is then told with what is farther away.
     """
-    most = check_count("most", most, most=2**63)
+    most = min(check_count("most", most, most=2**63), MOST_PARTS)
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     of_numbers, wanted = task is REGRESSION, output if isinstance(output, list) else None
     asked = Questioner(estimator, prepared)
-    writer = _Words(prepared.graph, labels, edge_words)
-    explained = list[Explanation]()
+    writer = Writer(prepared.graph, labels, edge_words)
+    cases, words = list[_Case](), list[tuple[str, str, str]]()
     for i, vertex in enumerate(vertices):
         row, other, has = outputs[vertex], None, True
         if task.one_class:
@@ -276,269 +252,140 @@ def explain_vertices(
             else:
                 said = sides[has], sides[not has], PROBABILITY
         question = _Question(vertex, column, other, has)
-        with own_torch_state(gradients=False):
-            found = _explain(asked, question, writer, min(most, MOST_PARTS), row)
-        explained.append(replace(found, predicted=said[0], against=said[1], unit=said[2]))
-    return explained
-
-
-def _explain(
-    asked: Questioner, question: _Question, writer: _Words, most: int, outputs: Array
-) -> Explanation:
-    """Share one answer out among columns and neighbours."""
-    of_numbers, around = asked.estimator.task_ is REGRESSION, asked.around(question.vertex)
-    columns = writer.columns_of(question.vertex)
-    near = writer.by_interest(around)
-    parts = [*(_Part(features=tuple(f)) for f in columns.values())]
-    parts += [_Part(near=(u,)) for u in near[:MOST_CANDIDATES]]
-    rest = [_Part(near=tuple(near[MOST_CANDIDATES:]))] if near[MOST_CANDIDATES:] else []
-    parts += rest
-    ask = _asking(asked, question, around, parts, of_numbers=of_numbers)
-    n_columns, n_near = len(columns), len(near[:MOST_CANDIDATES])
-    if n_columns > most or n_near > most or rest:
-        parts = _choose(ask, parts, n_columns, n_near, most)
-        ask = _asking(asked, question, around, parts, of_numbers=of_numbers)
-    nothing, everything, added = share_out(ask, len(parts), np.random.default_rng(0))
-    whole = float(question.value(outputs[None], of_numbers=of_numbers)[0])
-    farther, base, score = whole - everything, nothing, whole
-    if not of_numbers:
-        # Points of probability: log-odds at their mean slope from where they start.
-        base, score = float(expit(nothing)), float(expit(whole))
-        slope = (
-            (score - base) / (whole - nothing) if abs(whole - nothing) > 1e-6 else base * (1 - base)
-        )
-        added, farther = added * slope, farther * slope
-    reasons = [
-        replace(writer.reason(part, around, columns), contribution=float(value))
-        for part, value in zip(parts, added, strict=True)
+        cases.append(_Case.of(asked, question, writer, quick=quick))
+        words.append(said)
+    with own_torch_state(gradients=False):
+        if quick:
+            shares = [case.effects(v) for case, v in _ask_alone(asked, cases)]
+        else:
+            large = [case for case in cases if case.must_choose(most)]
+            chosen = {id(case): case.choose(v, most) for case, v in _ask_alone(asked, large)}
+            cases = [chosen.get(id(case), case) for case in cases]
+            orders = [find_orders(len(case.parts), np.random.default_rng(0)) for case in cases]
+            values = _ask_all(asked, cases, [order.shown for order in orders])
+            shares = [order.share_out(v) for order, v in zip(orders, values, strict=True)]
+    found = zip(cases, shares, words, strict=True)
+    return [
+        case.explain(writer, outputs[case.question.vertex], *s, said) for case, s, said in found
     ]
-    reasons.sort(key=lambda reason: (reason.kind == "others", -abs(reason.contribution)))
-    # Rounding is told with what is farther away, so that the parts add up.
-    farther = score - base - sum(reason.contribution for reason in reasons)
-    name = writer.names[question.vertex]
-    kept = tuple(reason for reason in reasons if reason.contribution)
-    return Explanation(
-        str(name), "", "", score, base, kept, farther if abs(farther) > 1e-9 else 0.0
-    )
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What is shown or hidden together: features of the vertex, or places of its neighbours."""
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A question about a vertex, and the parts among which its answer is shared out.
 
-    features: tuple[int, ...] = ()
-    near: tuple[int, ...] = ()
-    together: bool = False
+    Those of columns come first, then neighbours one by one, then others together.
+    """
 
+    question: _Question
+    around: Surrounding
+    columns: dict[str, list[int]]
+    parts: Sequence[Part]
+    of_numbers: bool
+    n_features: int
 
-def _asking(
-    asked: Questioner,
-    question: _Question,
-    around: Surrounding,
-    parts: Sequence[_Part],
-    *,
-    of_numbers: bool,
-) -> Callable[[NDArray[np.bool_]], Array]:
-    """Return what asks about rows of which parts are shown."""
-    n_features, n_near = asked.graph.n_features, around.n_near
+    @classmethod
+    def of(cls, asked: Questioner, question: _Question, writer: Writer, *, quick: bool) -> _Case:
+        around = asked.around(question.vertex, FEW_SECOND if quick else MOST_SECOND)
+        columns, near = writer.columns_of(question.vertex), writer.by_interest(around)
+        most = FEW_CANDIDATES if quick else MOST_CANDIDATES
+        parts = [Part(features=tuple(features)) for features in columns.values()]
+        parts += [Part(near=(u,)) for u in near[:most]]
+        parts += [Part(near=tuple(near[most:]), together=True)] if near[most:] else []
+        of_numbers = asked.estimator.task_ is REGRESSION
+        return cls(question, around, columns, parts, of_numbers, asked.graph.n_features)
 
-    def ask(shown: NDArray[np.bool_]) -> Array:
-        hidden = np.zeros((len(shown), n_features), dtype=bool)
-        gone = np.zeros((len(shown), n_near), dtype=bool)
-        for i, part in enumerate(parts):
-            hidden[:, list(part.features)] |= ~shown[:, [i]]
-            gone[:, list(part.near)] |= ~shown[:, [i]]
-        at_once = max(AT_ONCE // around.size, 1)
-        groups = range(0, len(shown), at_once)
-        answers = [
-            asked.ask([Hidden(around, hidden[at : at + at_once], gone[at : at + at_once])])[0]
-            for at in groups
+    def hidden(self, shown: NDArray[np.bool_]) -> Hidden:
+        """Return what copies hide, from rows of which parts are shown."""
+        columns = np.zeros((len(shown), self.n_features), dtype=bool)
+        near = np.zeros((len(shown), self.around.n_near), dtype=bool)
+        for i, part in enumerate(self.parts):
+            columns[:, list(part.features)] |= ~shown[:, [i]]
+            near[:, list(part.near)] |= ~shown[:, [i]]
+        return Hidden(self.around, columns, near)
+
+    def must_choose(self, most: int) -> bool:
+        """Return whether there are too many parts to tell each."""
+        return len(self.columns) > most or len(self.parts) - len(self.columns) > most
+
+    def effects(self, values: Array) -> tuple[float, float, Array]:
+        """Return what is answered with nothing and with all shown, and the mean of what each part
+        changes where it is shown first, and last; from the values of :func:`_ask_alone`.
+        """
+        n = len(self.parts)
+        nothing, everything = values[0], values[n + 1]
+        added = (values[1 : n + 1] - nothing + everything - values[n + 2 :]) / 2
+        return float(nothing), float(everything), added
+
+    def choose(self, values: Array, most: int) -> _Case:
+        """Keep the parts that change most, and join the others."""
+        n = len(self.parts)
+        size = np.abs(values[1 : n + 1] - values[0]) + np.abs(values[n + 1] - values[n + 2 :])
+        chosen = list[Part]()
+        for kind in (range(len(self.columns)), range(len(self.columns), n)):
+            single = [i for i in kind if not self.parts[i].together]
+            kept = sorted(single, key=lambda i: -size[i])[:most]
+            left = [self.parts[i] for i in kind if i not in kept]
+            features = tuple(f for part in left for f in part.features)
+            near = tuple(u for part in left for u in part.near)
+            chosen += [self.parts[i] for i in kept]
+            chosen += [Part(features, near, together=True)] if left else []
+        return replace(self, parts=chosen)
+
+    def explain(
+        self,
+        writer: Writer,
+        outputs: Array,
+        nothing: float,
+        everything: float,
+        added: Array,
+        said: tuple[str, str, str],
+    ) -> Explanation:
+        """Name the parts; ``outputs`` are those of the whole graph."""
+        whole = float(self.question.value(outputs[None], of_numbers=self.of_numbers)[0])
+        base, score = nothing, whole
+        if not self.of_numbers:
+            # Points of probability: log-odds at their mean slope from where they start.
+            base, score = float(expit(nothing)), float(expit(whole))
+            far = abs(whole - nothing) > 1e-6
+            added = added * ((score - base) / (whole - nothing) if far else base * (1 - base))
+        named = zip(self.parts, added.tolist(), strict=True)
+        reasons = [
+            replace(writer.reason(part, self.around, self.columns), contribution=value)
+            for part, value in named
+            if value
         ]
-        return question.value(np.concatenate(answers), of_numbers=of_numbers)
-
-    return ask
-
-
-def _choose(
-    ask: Callable[[NDArray[np.bool_]], Array],
-    parts: list[_Part],
-    n_columns: int,
-    n_near: int,
-    most: int,
-) -> list[_Part]:
-    """Keep the parts that change most where they alone are shown, or hidden; join the others."""
-    n = len(parts)
-    alone = np.eye(n, dtype=bool)
-    answers = ask(np.concatenate([np.zeros((1, n), bool), alone, np.ones((1, n), bool), ~alone]))
-    size = np.abs(answers[1 : n + 1] - answers[0]) + np.abs(answers[n + 1] - answers[n + 2 :])
-    chosen = list[_Part]()
-    for kind in (range(n_columns), range(n_columns, n)):
-        single = [i for i in kind if i < n_columns + n_near]
-        kept = sorted(single, key=lambda i: -size[i])[:most]
-        chosen += [parts[i] for i in kept]
-        left = [parts[i] for i in kind if i not in kept]
-        features = tuple(f for part in left for f in part.features)
-        near = tuple(u for part in left for u in part.near)
-        chosen += [_Part(features, near, together=True)] if features or near else []
-    return chosen
+        reasons.sort(key=lambda reason: (reason.kind == "others", -abs(reason.contribution)))
+        farther = score - base - sum(reason.contribution for reason in reasons)
+        name, (predicted, against, unit) = str(writer.names[self.question.vertex]), said
+        farther = farther if abs(farther) > 1e-9 * max(abs(score), 1) else 0.0
+        return Explanation(name, predicted, against, score, base, tuple(reasons), farther, unit)
 
 
-# What a feature is called: its column, and then a value, a statistic, or that it is missing.
-_FEATURE = re.compile(r"^(?P<column>.*?)(=|: | \(|\[)(?P<rest>.*)$", re.DOTALL)
-_DAYS = re.compile(r"days since (\d{4}-\d{2}-\d{2})\)$")
-_ABOVE = re.compile(r"\(above ([-+.e\d]+)\)$")
+def _ask_all(
+    asked: Questioner, cases: Sequence[_Case], shown: Sequence[NDArray[np.bool_]]
+) -> list[Array]:
+    """Return the value of each row of what is shown in each case, asked about many at a time."""
+    pieces = list[tuple[int, Hidden]]()
+    for i, (case, rows) in enumerate(zip(cases, shown, strict=True)):
+        step = max(AT_ONCE // case.around.size, 1)
+        pieces += [(i, case.hidden(rows[at : at + step])) for at in range(0, len(rows), step)]
+    sizes = np.array([len(hidden.near) * hidden.around.size for _, hidden in pieces])
+    group = (np.cumsum(sizes) - sizes) // AT_ONCE if len(sizes) else sizes
+    found: list[list[Array]] = [[] for _ in cases]
+    for number_of_group in np.unique(group).tolist():
+        own = [pieces[k] for k in np.flatnonzero(group == number_of_group).tolist()]
+        for (i, _), answers in zip(own, asked.ask([hidden for _, hidden in own]), strict=True):
+            found[i].append(cases[i].question.value(answers, of_numbers=cases[i].of_numbers))
+    return [np.concatenate(values) for values in found]
 
 
-def column_of(feature: str) -> str:
-    """Return the column of a table that a feature was made of, by its name.
-
-    >>> [column_of(n) for n in ("age", "age is missing", "job=clerk", "note: paid", "day (hours)")]
-    ['age', 'age', 'job', 'note', 'day']
-    >>> column_of("amount (mean, sent)"), column_of("amount (sum, received)")
-    ('amount sent', 'amount received')
-    """
-    name = feature.removesuffix(MISSING_MARK)
-    found = _FEATURE.match(name)
-    if found is None:
-        return name
-    way = next((w for w in ("sent", "received") if found["rest"].endswith(f", {w})")), "")
-    return f"{found['column']} {way}".rstrip()
-
-
-def _value(feature: str, value: float) -> str:
-    """Write the value of a feature beside the name of its column; nothing where it has none.
-
-    >>> _value("age", 31.0), _value("job=clerk", 1.0), _value("job=cook", 0.0)
-    ('31', 'clerk', '')
-    >>> _value("opened (days since 2024-01-31)", 1.0), _value("amount (mean, sent)", 12.5)
-    ('2024-02-01', 'mean 12.5')
-    """
-    found = _FEATURE.match(feature)
-    if found is None:
-        return number(value)
-    if day := _DAYS.search(feature):
-        return f"{date.fromisoformat(day[1]) + timedelta(days=value):%Y-%m-%d}"
-    if above := _ABOVE.search(feature):
-        return number(value + float(above[1]))
-    word, _, statistic = found["rest"].removesuffix(")").rpartition("(")
-    if found[2] in ("=", ": ") and not word:
-        return found["rest"] if value else ""
-    return f"{word}{statistic.partition(',')[0]} {number(value)}"
-
-
-class _Words:
-    """Names vertices, columns and their values."""
-
-    def __init__(
-        self, graph: Graph, labels: Sequence[str] | None, edge_words: EdgeWords | None
-    ) -> None:
-        self.graph, self.edge_words = graph, edge_words
-        self.features: Any = graph.features
-        self.names = ids_of(graph)
-        if labels is None and graph.labels is not None:
-            classes = [*map(str, graph.classes), ""]
-            labels = [classes[code] for code in graph.labels.tolist()]
-        self.labels = labels
-        self.by_column: dict[str, list[int]] = {}
-        for i, feature in enumerate(graph.feature_names or ()):
-            self.by_column.setdefault(column_of(feature), []).append(i)
-
-    def columns_of(self, vertex: int) -> dict[str, list[int]]:
-        """Return the features of each column; of those without names, of those that it has."""
-        if self.by_column:
-            return self.by_column
-        x, row = self.features, self._row(vertex)
-        has = np.flatnonzero(row)
-        if sp.issparse(x) and x.shape[0] == x.shape[1] and has.tolist() == [vertex]:
-            return {"which vertex it is": [vertex]}
-        has = has[np.argsort(-np.abs(row[has]), kind="stable")]
-        named = {f"feature {i}": [i] for i in has[:MOST_CANDIDATES].tolist()}
-        left = np.setdiff1d(np.arange(x.shape[1]), has[:MOST_CANDIDATES]).tolist()
-        return named | ({"other features": left} if left else {})
-
-    def by_interest(self, around: Surrounding) -> list[int]:
-        """Return the places of the neighbours: those of whom something is known, then by id."""
-        near = around.vertices[1 : 1 + around.n_near].tolist()
-        known = [not self.label(u) for u in near]
-        return sorted(range(around.n_near), key=lambda i: (known[i], i))
-
-    def label(self, vertex: int) -> str:
-        """Return what is known of a vertex."""
-        return "" if self.labels is None else str(self.labels[vertex])
-
-    def reason(self, part: _Part, around: Surrounding, columns: dict[str, list[int]]) -> Reason:
-        """Name a part."""
-        vertex = int(around.vertices[0])
-        if part.together or len(part.near) > 1:
-            what = "other neighbour" if part.near else "other column"
-            n = len(part.near) or len({self._column(f, columns) for f in part.features})
-            return Reason("others", count(n, what), "", 0.0)
-        if part.near:
-            u = int(around.vertices[1 + part.near[0]])
-            return Reason("neighbour", str(self.names[u]), self.neighbour(vertex, u), 0.0)
-        name = self._column(part.features[0], columns)
-        return Reason("column", name, self.value(vertex, part.features), 0.0)
-
-    @staticmethod
-    def _column(feature: int, columns: dict[str, list[int]]) -> str:
-        return next(name for name, features in columns.items() if feature in features)
-
-    def neighbour(self, vertex: int, u: int) -> str:
-        """Say what is known of a neighbour, of the edge, and of others that it is joined to."""
-        graph, said = self.graph, list[str]()
-        if label := self.label(u):
-            said.append(f"known: {label}")
-        entry = int(graph.indptr[vertex]) + int(
-            np.searchsorted(graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]], u)
+def _ask_alone(asked: Questioner, cases: Sequence[_Case]) -> list[tuple[_Case, Array]]:
+    """Return the values with nothing shown, each part alone, everything, and all but each."""
+    shown = [
+        np.concatenate(
+            [np.zeros((1, n), bool), np.eye(n) > 0, np.ones((1, n), bool), np.eye(n) < 1]
         )
-        if graph.kinds is not None:
-            at = np.flatnonzero(graph.kinds.values[:, entry])
-            said += [graph.kinds.names[k] for k in at.tolist()]
-        if self.edge_words is not None and (words := self.edge_words(vertex, u)):
-            said.append(words)
-        if not label and self.labels is not None:
-            beyond = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
-            known = Counter(w for w in map(self.label, beyond.tolist()) if w)
-            known.subtract([self.label(vertex)])
-            counted = [f"{n:,} {name}" for name, n in known.most_common(2) if n > 0]
-            said += [f"joined to {listed(counted)}"] if counted and len(known) < 50 else []
-        return ", ".join(said)
-
-    def value(self, vertex: int, features: Sequence[int]) -> str:
-        """Write what a vertex has in a column: of several values, the most unusual one."""
-        names = self.graph.feature_names
-        row = self._row(vertex)
-        if names is None:
-            return f"{row[features[0]]:.4g}" if len(features) == 1 else ""
-        if any(names[f].endswith(MISSING_MARK) and row[f] for f in features):
-            return "missing"
-        unusual = sorted(features, key=lambda f: -abs(row[f] - self.mean[f]) / self.spread[f])
-        said = [words for f in unusual if (words := _value(names[f], float(row[f])))]
-        is_text = ": " in names[features[0]] and "(" not in names[features[0]]
-        shared = self._sharing(vertex, features, row) if len(features) > FEW_VALUES else ""
-        return ", ".join(said[: 3 if is_text else 1]) + shared
-
-    def _row(self, vertex: int) -> Array:
-        own = self.features[[vertex]]
-        return own.toarray()[0] if sp.issparse(own) else np.asarray(own)[0]
-
-    @cached_property
-    def mean(self) -> Array:
-        return np.asarray(self.features.mean(axis=0), dtype=np.float64).ravel()
-
-    @cached_property
-    def spread(self) -> Array:
-        x = self.features
-        squares = x.multiply(x) if sp.issparse(x) else np.square(x)
-        variance = np.asarray(squares.mean(axis=0), dtype=np.float64).ravel() - self.mean**2
-        return np.sqrt(np.maximum(variance, 1e-12))
-
-    def _sharing(self, vertex: int, features: Sequence[int], row: Array) -> str:
-        """Say how many of the known vertices have the same value of a category."""
-        x, held = self.features, [f for f in features if row[f]]
-        if self.labels is None or len(held) != 1 or not sp.issparse(x):
-            return ""
-        with_it = np.flatnonzero(x[:, held].toarray()[:, 0])
-        known = Counter(w for u in with_it.tolist() if u != vertex and (w := self.label(u)))
-        counted = [f"{n:,} {name}" for name, n in known.most_common(2)]
-        return f", the same as {listed(counted)} that are known" if counted else ""
+        for n in (len(case.parts) for case in cases)
+    ]
+    return list(zip(cases, _ask_all(asked, cases, shown), strict=True))

@@ -18,7 +18,8 @@ from graphfilter.data.graph import Graph
 from graphfilter.estimators import explanation
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.earlier import ids_of
-from graphfilter.estimators.explanation import EdgeWords, Explanation
+from graphfilter.estimators.explanation import Explanation
+from graphfilter.estimators.reasons import EdgeWords
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import loading
 from graphfilter.runs.answers import Decision, answers_of
