@@ -169,3 +169,27 @@ def test_suggest_knows_vertices_by_their_ids(graphfilter, tables, tmp_path: Path
     result = graphfilter("suggest", run, "--quiet", "--allow-missing")
     assert result.code == 2
     assert "predictions.csv of the run must be as fit wrote it" in result.err
+
+
+@pytest.mark.parametrize("target", [("--label", "kind"), ("--number", "price")], ids=str)
+def test_predictions_are_ranked_with_reasons_first_and_the_same_again(
+    graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
+) -> None:
+    other = {"kind": "price", "price": "kind"}[target[1]]
+    words = (*tables, *target, "--drop", other, "--model", "sgf", "--epochs", 8, "--quiet")
+    files = [tmp_path / name / "predictions.csv" for name in ("one", "two")]
+    for file in files:
+        assert graphfilter("fit", *words, "--no-baselines", "--out", file.parent).code == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    found = pd.read_csv(files[0], keep_default_na=False)
+    assert found.columns[0] == "id"
+    assert sorted(found["id"]) == sorted(f"v{i}" for i in range(N))
+    metrics = json.loads((files[0].parent / "metrics.json").read_text())
+    by = f"p_{metrics['decision']['positive']}" if target[0] == "--label" else "predicted"
+    assert found[by].is_monotonic_decreasing
+    # Those without a known value are to be answered; each has reasons, of its own columns or ids.
+    unknown = found["part"] == "unlabelled"
+    assert unknown.sum() == N - 50
+    assert (found["because"] != "").equals(unknown)
+    parts = [cell.split(" ")[0] for cell in found["because"][unknown].str.split("; ").explode()]
+    assert set(parts) <= {"a", "b", *found["id"]}

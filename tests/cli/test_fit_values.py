@@ -62,7 +62,8 @@ def tables(graph: Graph, price: np.ndarray, labels: np.ndarray, tmp_path: Path) 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
+    return sorted(rows, key=lambda row: (len(row["id"]), row["id"]))  # As the table has them.
 
 
 def known_codes() -> np.ndarray:

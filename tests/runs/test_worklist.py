@@ -12,6 +12,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.report.cases import cases_section
 from graphfilter.runs.answers import Decision
+from graphfilter.runs.cases import CaseBook
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import Plan, Source, plan_fit
 from graphfilter.runs.worklist import (
@@ -80,7 +81,7 @@ def fit() -> Fit:
 
 def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
     doubted = most_doubted(fit)
-    _, unsure, errors = make_worklists(fit)
+    _, unsure, errors = make_worklists(fit, CaseBook.of_fit(fit))
     np.testing.assert_array_equal(errors.vertices, doubted)
     assert len(errors.explanations) == min(len(doubted), MOST_EXPLAINED)
     for vertex, found in zip(doubted.tolist(), errors.explanations, strict=False):
@@ -91,7 +92,7 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
 
 
 def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:
-    _, table, _ = cases_section(fit, make_worklists(fit))["tables"]
+    _, table, _ = cases_section(fit, make_worklists(fit, CaseBook.of_fit(fit)))["tables"]
     assert len(table["whys"]) == MOST_EXPLAINED
     for why in table["whys"]:
         for bar in why["parts"]:
@@ -117,7 +118,7 @@ def fit_of_values(request) -> Fit:
 
 def test_largest_errors_are_explained_in_the_unit_of_what_was_missed(fit_of_values: Fit) -> None:
     fit = fit_of_values
-    (table,) = cases_section(fit, make_worklists(fit))["tables"]
+    (table,) = cases_section(fit, make_worklists(fit, CaseBook.of_fit(fit)))["tables"]
     vertices, columns, _ = most_missed(fit)
     assert len(table["whys"]) == MOST_EXPLAINED
     for v, column, row, why in zip(vertices, columns, table["rows"], table["whys"], strict=False):

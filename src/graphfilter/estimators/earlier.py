@@ -200,6 +200,8 @@ class Earlier:
         Of the vertices that it was fitted on, compared as text; None where they are not known.
     parts : text array or None
         The part of each of them: train, val, test, or another word.
+    in_order : bool
+        Whether the ids are in the order of the vertices then.
     name, checksum : str
         The folder it was saved in, and the checksum of its model; empty where it was not.
     """
@@ -209,6 +211,19 @@ class Earlier:
     parts: NDArray[np.str_] | None = None
     name: str = ""
     checksum: str = ""
+    in_order: bool = True
+
+    @classmethod
+    def saved(
+        cls, estimator: FittedEstimator, ids: Sequence[str], parts: NDArray[np.str_], **about: Any
+    ) -> Self:
+        """Return an earlier fit with ids in any order: that of its vertices is known by hashes."""
+        known: KnownVertices | None = estimator.known_
+        hashes = hash_ids(ids)
+        if known is None or not np.array_equal(np.sort(hashes), np.sort(known.ids)):
+            return cls(estimator, ids, parts, in_order=False, **about)
+        order = np.argsort(hashes)[np.argsort(np.argsort(known.ids))]
+        return cls(estimator, [ids[i] for i in order.tolist()], parts[order], **about)
 
     @classmethod
     def of(cls, start_from: Any) -> Self | None:
@@ -263,7 +278,7 @@ class Earlier:
         """Return the networks to begin with on a graph."""
         networks = [(m.system, m.network) for m in self.estimator.fitted_members_]
         held_before = self.estimator.held_ if has_folds(self.estimator.held_) else None
-        if self.ids is None:
+        if self.ids is None or not self.in_order:
             # Networks that held other vertices out each have learned from those that validate now.
             return Start(networks if held_before is None else ())
         number = {str(name): i for i, name in enumerate(ids_of(graph))}

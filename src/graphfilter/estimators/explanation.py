@@ -38,7 +38,7 @@ MOST_PARTS = 8
 # Columns, and neighbours, of which these are chosen.
 MOST_CANDIDATES = 40
 # The same, and vertices two steps away that are seen, where an explanation is to be quick.
-FEW_CANDIDATES, FEW_SECOND = 12, 40
+FEW_CANDIDATES, FEW_SECOND = 12, 20
 # Probabilities are at least so far from 0 and 1.
 SUREST = 1e-9
 

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.estimators import explanation
-from graphfilter.estimators.base import VertexClassifier
+from graphfilter.estimators.contributions import MOST_SECOND
 from graphfilter.estimators.earlier import ids_of
-from graphfilter.estimators.explanation import Explanation
-from graphfilter.estimators.reasons import EdgeWords
+from graphfilter.estimators.explanation import (
+    FEW_CANDIDATES,
+    FEW_SECOND,
+    MOST_CANDIDATES,
+    MOST_PARTS,
+    Explanation,
+)
+from graphfilter.estimators.reasons import MOST_FEATURES, EdgeWords, column_of
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import loading
 from graphfilter.runs.answers import Decision, answers_of
@@ -246,26 +252,51 @@ class CaseBook:
         self,
         vertices: Sequence[int],
         *,
-        against: str | None = None,
-        output: str | None = None,
-        most: int = explanation.MOST_PARTS,
+        answered: Sequence[int] | None = None,
+        against: str | Sequence[int] | None = None,
+        output: str | Sequence[str] | None = None,
+        most: int = MOST_PARTS,
+        quick: bool = False,
     ) -> list[Explanation]:
-        """Explain some vertices, by number; `against` is a class, `output` a label or number."""
+        """Explain some vertices, by number, with what the decision answers unless told otherwise.
+
+        ``against`` is the name of a class, or the number of one for each; ``output`` a label or
+        number of several, or one for each. See
+        :func:`~graphfilter.estimators.explanation.explain_vertices`.
+        """
         estimator, task = self.estimator, self.estimator.task_
         if against is not None and not task.one_class:
             raise ConfigError("`against` compares classes; this run predicts something else.")
         if output is not None and task.one_class:
             raise ConfigError("`output` is one of several labels or numbers; this run has classes.")
-        about: dict[str, Any] = {"output": output}
-        if isinstance(estimator, VertexClassifier) and task.one_class:
-            names = [str(name) for name in estimator.classes_]
+        if isinstance(against, str):
+            against = [explanation.class_number(estimator, against)] * len(vertices)
+        if answered is None and task.one_class:
+            names = [str(name) for name in estimator.target_names_]
             answers = answers_of(task, self.outputs[list(vertices)], names, self.decision)
-            other = None if against is None else explanation.class_number(estimator, against)
-            about = {"answered": answers.tolist(), "against": [other] * len(vertices)}
+            answered = answers.tolist()
         return explanation.explain_vertices(
-            estimator, estimator.prepare(self.graph), self.outputs, vertices, most=most,
-            labels=self.labels, edge_words=self.edge_words, **about,
+            estimator, estimator.prepare(self.graph), self.outputs, vertices, answered=answered,
+            against=against, output=output, most=most, labels=self.labels,
+            edge_words=self.edge_words, quick=quick,
         )  # fmt: skip
+
+    def affordable(self, vertices: Sequence[int], work: float, *, quick: bool = False) -> int:
+        """Return how many of the first vertices can be explained with so much work.
+
+        In rows that members are asked about: a million takes about a second.
+        """
+        degrees = np.diff(self.graph.indptr)[list(vertices)]
+        n_members = len(self.estimator.members_of(self.estimator.prepare(self.graph)))
+        names = self.graph.feature_names or range(min(self.graph.n_features, MOST_FEATURES))
+        n_columns = len({column_of(name) if isinstance(name, str) else name for name in names})
+        if quick:
+            asked = 2 * (n_columns + np.minimum(degrees, FEW_CANDIDATES) + 2)
+        else:
+            asked = 2 * (n_columns + np.minimum(degrees, MOST_CANDIDATES)) + 8 * (MOST_PARTS + 1)
+        size = degrees + (FEW_SECOND if quick else MOST_SECOND)
+        rows = asked * np.minimum(size, self.graph.n_vertices)
+        return int(np.searchsorted(np.cumsum(rows * n_members), work, side="right"))
 
     def neighbourhood(self, vertex: int, column: int | None = None) -> Neighbourhood:
         """Return what is around a vertex, at most 40 vertices: those that are known come first.

@@ -21,6 +21,7 @@ from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.kinds import Channels
 from graphfilter.runs.answers import measure_decision
+from graphfilter.runs.cases import CaseBook
 from graphfilter.runs.comparison import (
     Comparison,
 )
@@ -280,10 +281,10 @@ class PageContent:
     settings: tuple[tuple[str, str], ...]
 
 
-def page_content(fit: Fit) -> PageContent:
+def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
     """Return what the page of a fit shows: the estimator is asked here, and by nothing after it."""
     estimator, graph, energy = fit.estimator, fit.plan.graph, None
-    channels, lists = channels_of(estimator), tuple(make_worklists(fit))
+    channels, lists = channels_of(estimator), tuple(make_worklists(fit, book))
     settings = estimator.settled_parameters()
     if not isinstance(settings.get("model", ""), str):
         settings["model"] = origin_of(estimator.system_) or estimator.system_.name

@@ -16,23 +16,25 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data.npz import write_npz
+from graphfilter.data.store import StoredNames
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading, tables
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
-from graphfilter.runs.cases import Cases
+from graphfilter.runs.cases import CaseBook, Cases
 from graphfilter.runs.conclusion import Conclusion, conclude
 from graphfilter.runs.drift import Reference
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
+from graphfilter.runs.worklist import find_reasons, rank
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.files import check_text
 from graphfilter.util.records import sha256_of, write_json, write_tensors
-from graphfilter.util.words import say_bytes
+from graphfilter.util.words import count, say_bytes
 from graphfilter.version import __version__
 
 # Parameters of estimators, and the options of the command line that set them.
@@ -227,6 +229,35 @@ def _check_names(plan: Plan) -> None:
             raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
 
 
+def _write_predictions(
+    fit: Fit, book: CaseBook | None, folder: Path, *, excel_safe: bool
+) -> tuple[str, ...]:
+    """Write the answers for all vertices, ranked, the first with reasons; return what to say."""
+    columns, calibration, graph = dict[str, Any](), fit.calibration, fit.plan.graph
+    if calibration is not None:
+        columns = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
+    order, notes = None, ()
+    if graph.opened is None and not isinstance(graph.vertex_names, StoredNames):
+        order = rank(fit)
+        reasons = {} if book is None else find_reasons(fit, book, order)
+        because = np.full(graph.n_vertices, "", dtype=object)
+        because[list(reasons)] = list(reasons.values())
+        columns["because"] = because
+        if reasons:
+            what = "without a known value" if (~fit.plan.is_labelled).any() else "not trained on"
+            notes = (
+                "predictions.csv is ranked; its column because has the strongest reasons of the "
+                f"first {count(len(reasons), 'row')} {what}: graphfilter explain has any.",
+            )
+    tables.write_predictions(
+        folder / tables.PREDICTIONS_FILE, graph, fit.task, fit.names, fit.outputs.__getitem__,
+        fit.answers, fit.plan.parts,
+        lambda rows: {name: values[rows] for name, values in columns.items()},
+        excel_safe=excel_safe, order=order,
+    )  # fmt: skip
+    return notes
+
+
 def _write_run(
     fit: Fit,
     folder: Path,
@@ -236,17 +267,12 @@ def _write_run(
 ) -> FitSummary:
     """Write every file of a run, the model last."""
     estimator, plan, conclusion = fit.estimator, fit.plan, conclude(fit)
-    content = None if draw is None else findings.page_content(fit)
+    # A network that is bound to its graph cannot be asked about a part of it.
+    book = None if estimator.system_.keeps_graph else CaseBook.of_fit(fit)
+    content = None if draw is None else findings.page_content(fit, book)
     channels = findings.channels_of(estimator) if content is None else content.channels
     metrics = findings.measure_fit(fit, conclusion.comparison, channels)
-    inside, calibration = {}, fit.calibration
-    if calibration is not None:
-        inside = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
-    tables.write_predictions(
-        folder / tables.PREDICTIONS_FILE, plan.graph, fit.task, fit.names, fit.outputs.__getitem__,
-        fit.answers, plan.parts, lambda rows: {n: values[rows] for n, values in inside.items()},
-        excel_safe=request.excel_safe,
-    )  # fmt: skip
+    notes = _write_predictions(fit, book, folder, excel_safe=request.excel_safe)
     write_json(folder / loading.METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph
@@ -280,7 +306,7 @@ def _write_run(
         start_from=start,
         noun=f"{plan.noun.one},{plan.noun.many}",
     )
-    notes = (note,) if note else ()
+    notes = (*notes, note) if note else notes
     summary = FitSummary(fit, conclusion, metrics, content, about, folder, request.title, notes)
     if draw is not None:
         draw(summary)

@@ -210,7 +210,8 @@ def read_earlier(
     ids, parts = table
     words = np.array(parts.to_pylist(), dtype="<U10")
     checksum = str(records.read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
-    return Earlier(estimator, ids.to_pylist(), words, str(folder), checksum), about, encoder
+    found = Earlier.saved(estimator, ids.to_pylist(), words, name=str(folder), checksum=checksum)
+    return found, about, encoder
 
 
 @contextmanager

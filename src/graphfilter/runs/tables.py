@@ -33,21 +33,26 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 Columns = dict[str, Any]
 
 
-def id_blocks(graph: Graph, at_once: int = BLOCK_ROWS) -> Iterator[tuple[slice, list[str]]]:
-    """Yield rows and the ids of their vertices; numbers where the graph has no names."""
-    n, names = graph.n_vertices, graph.vertex_names
+def id_blocks(
+    graph: Graph, at_once: int = BLOCK_ROWS, order: NDArray[np.int64] | None = None
+) -> Iterator[tuple[Any, list[str]]]:
+    """Yield rows and the ids of their vertices, in order; numbers where the graph has no names."""
+    n = graph.n_vertices
+    names = range(n) if graph.vertex_names is None else graph.vertex_names
     for rows in blocks(n, at_once):
-        ids = range(n)[rows] if names is None else names[rows]
-        yield rows, [str(name) for name in ids]
+        some = rows if order is None else order[rows]
+        ids = names[rows] if order is None else [names[i] for i in order[rows].tolist()]
+        yield some, [str(name) for name in ids]
 
 
 def write_rows(
     path: str | PathLike[str],
     graph: Graph,
-    columns: Callable[[slice], Columns],
+    columns: Callable[[Any], Columns],
     *,
     excel_safe: bool = False,
     at_once: int = BLOCK_ROWS,
+    order: NDArray[np.int64] | None = None,
 ) -> None:
     """Write the ids of a graph's vertices and more columns, atomically.
 
@@ -56,7 +61,7 @@ def write_rows(
     path : path
         Parquet where it ends in .parquet, CSV otherwise.
     columns : callable
-        Gives the columns, as arrays, of the rows in a slice.
+        Gives the columns, as arrays, of the rows in a slice, or in an array of ``order``.
     excel_safe : bool
         Whether text of a CSV is written so that no spreadsheet runs it; see :func:`excel_text`.
     """
@@ -67,7 +72,7 @@ def write_rows(
     is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
         try:
-            for rows, ids in id_blocks(graph, at_once):
+            for rows, ids in id_blocks(graph, at_once, order):
                 block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
                 if excel_safe and not is_parquet:
                     block = _excel_block(block)
@@ -86,20 +91,21 @@ def write_predictions(
     graph: Graph,
     task: Task,
     names: list[str],
-    outputs: Callable[[slice], NDArray[np.float64]],
+    outputs: Callable[[Any], NDArray[np.float64]],
     answers: NDArray[Any],
     parts: NDArray[np.str_],
-    sets: Callable[[slice], Mapping[str, NDArray[Any]]] | None = None,
+    sets: Callable[[Any], Mapping[str, NDArray[Any]]] | None = None,
     *,
     excel_safe: bool = False,
     at_once: int = BLOCK_ROWS,
+    order: NDArray[np.int64] | None = None,
 ) -> None:
     """Write predictions per vertex, atomically: what the task says, sets or intervals, the part.
 
-    ``outputs`` and ``sets`` give those of the rows in a slice.
+    ``outputs`` and ``sets`` give those of the rows in a slice, or in an array of ``order``.
     """
 
-    def columns(rows: slice) -> Columns:
+    def columns(rows: Any) -> Columns:
         said: Columns = dict(task.columns(outputs(rows), answers[rows], names))
         said |= {} if sets is None else sets(rows)
         said["part"] = parts[rows].astype(object)
@@ -111,7 +117,7 @@ def write_predictions(
 
     import pyarrow as pa
 
-    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once)
+    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once, order=order)
 
 
 def check_embeddings_file(path: Path, *, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.explanation import Explanation, explain_vertices
+from graphfilter.estimators.explanation import Explanation
 from graphfilter.runs.cases import CaseBook, Neighbourhood
 from graphfilter.runs.fit import Fit
 from graphfilter.training import REGRESSION
@@ -26,6 +26,8 @@ LEAST_EVIDENCE = 10
 # The most features, vertices times columns, to compare.
 MOST_COMPARED = 10**8
 MOST_EXPLAINED, MOST_LIKELY_EXPLAINED = 5, 10
+# Rows that members are asked about, for each list, and for the reasons: about two seconds.
+WORK = 2e6
 # Vertices and features that an explanation names.
 MOST_NAMED = 6
 
@@ -52,8 +54,8 @@ class WorkList:
     neighbourhoods: tuple[Neighbourhood, ...] = ()
 
 
-def make_worklists(fit: Fit) -> list[WorkList]:
-    """Return the lists of a fit, explained.
+def make_worklists(fit: Fit, book: CaseBook | None) -> list[WorkList]:
+    """Return the lists of a fit, the first vertices of each explained by its cases.
 
     Classes: the vertices most likely of the one of two that is looked for, the least sure ones,
     and labels that may be wrong, explained against the label. Otherwise the largest errors.
@@ -64,9 +66,8 @@ def make_worklists(fit: Fit) -> list[WorkList]:
             lists = [WorkList(MOST_LIKELY, most_likely(fit, fit.positive)), *lists]
     else:
         lists = [WorkList(LARGEST_ERRORS, *most_missed(fit))]
-    if fit.estimator.system_.keeps_graph:  # It cannot be asked about a part of it.
+    if book is None:
         return lists
-    book = CaseBook.of_fit(fit)
     explained = [replace(one, explanations=_explain(fit, book, one)) for one in lists]
     if not fit.plan.graph.n_edges:
         return explained
@@ -80,23 +81,43 @@ def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, .
     """Explain the first vertices of a list."""
     most = MOST_LIKELY_EXPLAINED if listed.name == MOST_LIKELY else MOST_EXPLAINED
     some = listed.vertices[:most].tolist()
-    if not some:
-        return ()
+    some = some[: book.affordable(some, WORK)]
+    about: dict[str, Any] = {}
     if listed.columns is not None:
-        about: dict[str, Any] = {"output": [fit.names[c] for c in listed.columns[:most].tolist()]}
+        about = {"output": [fit.names[c] for c in listed.columns[: len(some)].tolist()]}
     elif listed.name == MOST_LIKELY:
         about = {"answered": [fit.positive] * len(some)}
+    elif listed.name == DOUBTED:
+        about = {"against": fit.plan.target.codes[some].tolist()}
+    return tuple(book.explain(some, most=MOST_NAMED, **about)) if some else ()
+
+
+def rank(fit: Fit) -> Index:
+    """Return all vertices in order: most certain of the class looked for, largest number first.
+
+    Of more classes, or labels, by how certain the most certain one is. Ties stay as they are.
+    """
+    if fit.positive is not None:
+        by = fit.outputs[:, fit.positive]
     else:
-        labels = fit.plan.target.codes[some].tolist()
-        # Otherwise against all other classes.
-        against = labels if listed.name == DOUBTED else [None] * len(some)
-        about = {"answered": fit.answers[some].tolist(), "against": against}
-    return tuple(
-        explain_vertices(
-            book.estimator, book.estimator.prepare(book.graph), fit.outputs, some, most=MOST_NAMED,
-            labels=book.labels, edge_words=book.edge_words, **about,
-        )
-    )  # fmt: skip
+        by = fit.outputs[:, 0] if fit.task is REGRESSION else fit.outputs.max(axis=1)
+    return np.argsort(-by, kind="stable")
+
+
+def find_reasons(fit: Fit, book: CaseBook, order: Index) -> dict[int, str]:
+    """Return the two strongest reasons for the first vertices that are to be answered, in words.
+
+    ``order`` is of all vertices; as many have some as can be afforded.
+    """
+    answered = np.zeros(len(order), dtype=bool)
+    answered[to_answer(fit)] = True
+    some = order[answered[order]][:MOST_LISTED].tolist()
+    some = some[: book.affordable(some, WORK, quick=True)]
+    about: dict[str, Any] = {}
+    if fit.positive is not None:
+        about = {"answered": [fit.positive] * len(some)}
+    found = book.explain(some, quick=True, **about) if some else []
+    return {v: why.because() for v, why in zip(some, found, strict=True)}
 
 
 def to_answer(fit: Fit) -> Index:
