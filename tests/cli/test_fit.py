@@ -67,7 +67,7 @@ def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> N
     assert "note: split drawn: 72 train, 24 val, 24 test" in result.err
     assert "test" in result.out
     rows = rows_of(run / "predictions.csv")
-    assert list(rows[0]) == ["id", "predicted", "probability", "p_0", "p_1", "part"]
+    assert list(rows[0]) == ["id", "predicted", "probability", "p_0", "p_1", "because", "part"]
     assert len(rows) == 120
     for row in rows:
         each = np.array([float(row["p_0"]), float(row["p_1"])])
@@ -509,8 +509,7 @@ def test_committee_is_fitted_kept_and_explained(
         assert f"{title} ({why})" in page
     classifier, about, _ = load_run(run)
     found = predict_graph(classifier, about, small_graph)
-    rows = (run / "predictions.csv").read_text(encoding="utf-8").splitlines()[1:]
-    names = [row.split(",")[1].strip('"') for row in rows]
+    names = [row["predicted"] for row in rows_of(run / "predictions.csv")]
     assert [str(classifier.classes_[i]) for i in found.argmax(axis=1)] == names
 
 

@@ -93,7 +93,7 @@ def test_fit_of_a_number_leaves_a_whole_run(
     assert "price is predicted with a typical error" in result.out
     assert {p.name for p in run.iterdir()} == FILES
     rows = rows_of(run / "predictions.csv")
-    assert list(rows[0]) == ["id", "predicted", "part"]
+    assert list(rows[0]) == ["id", "predicted", "because", "part"]
     assert [row["part"] for row in rows].count("unlabelled") == UNKNOWN
     said = np.array([float(row["predicted"]) for row in rows])
     metrics = json.loads((run / "metrics.json").read_text())
@@ -120,7 +120,7 @@ def test_fit_of_labels_leaves_a_whole_run(
     assert result.code == 0, result.err
     assert {p.name for p in run.iterdir()} == FILES
     rows = rows_of(run / "predictions.csv")
-    assert list(rows[0]) == ["id", "predicted", "p_lift", "p_garden", "part"]
+    assert list(rows[0]) == ["id", "predicted", "p_lift", "p_garden", "because", "part"]
     said = np.array([[float(row["p_lift"]), float(row["p_garden"])] for row in rows])
     for row, has in zip(rows, said > 0.5, strict=True):
         named = [n for n, one in zip(("lift", "garden"), has, strict=True) if one]

@@ -43,7 +43,7 @@ def test_metrics_hold_what_their_readers_know(folder: Path) -> None:
     assert set(metrics) == {
         "task", "target", "scores", "headline", "split_rule", "label_frequency",
         "label_frequency_mean", "filter", "epochs", "best_epoch", "stopped", "seconds",
-        "peak_memory_mb", "decision",
+        "peak_memory_mb", "decision", "leaderboard",
     }  # fmt: skip
     assert matches(metrics["scores"], dict[str, dict[str, float | None]])
     assert matches(metrics["label_frequency"], dict[str, float | None])

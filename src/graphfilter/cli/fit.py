@@ -1,10 +1,10 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
 # Annotations of fields are evaluated here: typer reads them.
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import typer
 
@@ -263,6 +263,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     for line in summary.conclusion.lines:
         say(line)
     show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
+    _show_leaderboard(metrics["leaderboard"], name)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
@@ -282,6 +283,8 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
             f"{scores['found'] + scores['missed']} {part} {noun.many} found, "
             f"{count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
         )
+        if decision["metric"] == "cost":
+            _show_money(decision, part, noun.many, scores)
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
         say(f"{name}: {scale.words}.")
     if fit.calibration is not None:
@@ -294,6 +297,38 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         f"{', '.join(files)}{model}."
     )
     tell(summary.notes, quiet=quiet)
+
+
+def _show_leaderboard(rows: Sequence[Mapping[str, Any]], score: str) -> None:
+    """Print members and baselines, the best on validation vertices first."""
+    parts = [part for part in ("val", "test", "train") if part in rows[0]]
+    table = [
+        [
+            row["title"], *(row[f"{part}_shown"] for part in parts), f"{row['seconds']:.1f}",
+            f"{row['share']:.0%}" if row["share"] else "–",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["model", *(TITLES[part] for part in parts), "seconds", "share"]
+    show_table(heads, table, title=f"leaderboard, by {score}")
+
+
+def _show_money(
+    decision: Mapping[str, Any], part: str, many: str, scores: Mapping[str, Any]
+) -> None:
+    """Print what errors cost in all, and by how many of the list are looked into."""
+    from graphfilter.util.words import number
+
+    budgets = decision["budgets"][part]
+    total, nothing = scores["cost"] * scores["n_vertices"], budgets[0]["cost"]
+    say(
+        f"On the {scores['n_vertices']:,} {part} {many} errors cost {number(total)} in all; "
+        f"{number(nothing)} where none is predicted {decision['positive']}."
+    )
+    columns = ("n_vertices", "found", "false_alarms")
+    rows = [[*(f"{row[name]:,}" for name in columns), number(row["cost"])] for row in budgets[1:]]
+    title = f"if the first of the list are looked into ({part} {many})"
+    show_table(["the first", "found", "in vain", "cost"], rows, title=title)
 
 
 def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:

@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 
 # From a vertex and a neighbour to what a table says of the edge between them.
 EdgeWords = Callable[[int, int], str]
+# Different labels that are counted apart.
+MOST_LABELS = 3
 # Features of a graph without names that are told one by one.
 MOST_FEATURES = 40
 
@@ -185,7 +187,9 @@ class Writer:
             known = Counter(w for w in map(self.label, beyond.tolist()) if w)
             known.subtract([self.label(vertex)])
             counted = [f"{n:,} {name}" for name, n in known.most_common(2) if n > 0]
-            said += [f"joined to {listed(counted)}"] if counted and len(known) < 50 else []
+            said += (
+                [f"joined to {listed(counted)}"] if counted and len(known) <= MOST_LABELS else []
+            )
         return ", ".join(said)
 
     def value(self, vertex: int, features: Sequence[int]) -> str:
@@ -224,5 +228,7 @@ class Writer:
             return ""
         with_it = np.flatnonzero(x[:, held].toarray()[:, 0])
         known = Counter(w for u in with_it.tolist() if u != vertex and (w := self.label(u)))
-        counted = [f"{n:,} {name}" for name, n in known.most_common(2)]
-        return f", the same as {listed(counted)} that are known" if counted else ""
+        if len(known) > MOST_LABELS:  # Numbers: each is another one.
+            return f", shared with {known.total():,} that are known"
+        counted = [f"{n:,} known: {name}" for name, n in known.most_common(2)]
+        return f", shared with {listed(counted)}" if counted else ""

@@ -31,6 +31,8 @@ Truth = NDArray[np.bool_]
 # What a threshold can be chosen by; cost is made small, the others large.
 DECISION_METRICS = ("f1", "accuracy", "balanced_accuracy", "mcc", "cost")
 TOP_SHARES = (0.01, 0.05, 0.1)
+# So many of a list are looked into.
+BUDGETS = (10, 50, 100, 500, 1000, 5000, 10_000)
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,26 @@ def score_decision(
     }
 
 
+def score_budgets(scores: Scores, truth: Truth, costs: Costs) -> list[dict[str, Any]]:
+    """Return what it gives to look into the first 10, 50, 100, … of the list by score, and all.
+
+    ``cost`` is what the errors cost then: those not found, and those looked into in vain.
+
+    >>> by = score_budgets(np.arange(60)[::-1] / 60, np.arange(60) < 12, Costs(10, 1))
+    >>> [(row["n_vertices"], row["found"], row["cost"]) for row in by]
+    [(0, 0, 120.0), (10, 10, 20.0), (50, 12, 38.0), (60, 12, 48.0)]
+    """
+    running = np.append(0, np.cumsum(truth[np.argsort(-scores, kind="stable")]))
+    sizes = [0, *(size for size in BUDGETS if size < len(truth)), len(truth)]
+    made = list[dict[str, Any]]()
+    for size in sizes:
+        found = int(running[size])
+        missed, alarms = int(running[-1]) - found, size - found
+        cost = float(costs.missed * missed + costs.false_alarm * alarms)
+        made.append({"n_vertices": size, "found": found, "false_alarms": alarms, "cost": cost})
+    return made
+
+
 def lifts(
     scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES
 ) -> list[dict[str, float]]:
@@ -293,7 +315,8 @@ def measure_decision(
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
     positive = plan.names.index(decision.positive)
-    content: dict[str, Any] = {**asdict(decision), "scores": {}, "at_one_half": {}, "lift": {}}
+    kinds = ("scores", "at_one_half", "lift", "budgets")
+    content: dict[str, Any] = {**asdict(decision), **{kind: {} for kind in kinds}}
     for part in ("train", "val", "test"):
         index = getattr(plan.split, part)
         index = index[plan.is_labelled[index]]
@@ -303,6 +326,7 @@ def measure_decision(
         content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
         content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
         content["lift"][part] = lifts(scores, truth)
+        content["budgets"][part] = score_budgets(scores, truth, decision.costs)
     return content
 
 

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.estimators.graph import OfCommittee
 from graphfilter.runs import comparing
-from graphfilter.runs.answers import EQUAL_COSTS, Costs
+from graphfilter.runs.answers import EQUAL_COSTS, Costs, answers_of
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.training import REGRESSION
@@ -360,6 +361,53 @@ def compare(fit: Fit, meaning: str = "") -> Comparison:
         alone is not None and measure.beats(alone, last),
         alone is not None and any(measure.beats(i, alone) for i in fixed),
     )
+
+
+def member_outputs(
+    fit: Fit, at: NDArray[np.int64], predicted: NDArray[Any], second: Array | None
+) -> ModelOutputs:
+    """Return what a member says of some vertices, by the decision of the fit."""
+    answers = predicted[at]
+    if not fit.task.one_class:
+        return ModelOutputs(answers.astype(np.float64), answers)
+    if second is None:
+        return ModelOutputs(np.eye(len(fit.names))[answers], answers)
+    outputs = np.stack([1 - second[at], second[at]], axis=1)
+    return ModelOutputs(outputs, answers_of(fit.task, outputs, fit.names, fit.user_decision))
+
+
+def leaderboard(fit: Fit) -> list[dict[str, Any]]:
+    """Return the members of a fit and its baselines, the best on validation vertices first.
+
+    Each with its score, of validation vertices and of those that are judged by, its seconds, and
+    its share in the answer: 1 of the fitted model, 0 of baselines.
+    """
+    notes = fit.estimator.member_notes_ if isinstance(fit.estimator, OfCommittee) else []
+    whole = f"{fit.title}: all together" if notes else fit.title
+    rows: list[dict[str, Any]] = [{"title": whole, "seconds": fit.seconds, "share": 1.0}]
+    rows += [{"title": n.title, "seconds": n.seconds, "share": n.share} for n in notes]
+    for other in fit.baselines:
+        title = f"{other.title} (baseline)"
+        rows.append({"title": title, "seconds": other.seconds, "share": 0.0})
+    make, by, lower = _choose(fit, fit.plan.truth[fit.judged])[0], fit.part, False
+    for part in dict.fromkeys((fit.part, "val")):
+        at = fit.scored.get(part, fit.judged[:0])
+        # Average precision needs both classes.
+        if not len(at) or _kind(_choose(fit, fit.plan.truth[at])[0]) is not _kind(make):
+            continue
+        models = [ModelOutputs(fit.outputs[at], fit.answers[at])]
+        models += [member_outputs(fit, at, n.predicted, n.second) for n in notes]
+        models += [ModelOutputs(b.outputs[at], b.answers[at]) for b in fit.baselines]
+        measure: Yardstick = make(fit.plan.truth[at], models)
+        by, lower = part, measure.lower_is_better
+        for i, row in enumerate(rows):
+            value = measure.value(i)
+            row |= {part: value, f"{part}_shown": measure.write(value)}
+    return sorted(rows, key=lambda row: row[by] if lower else -row[by])
+
+
+def _kind(make: Any) -> Any:
+    return getattr(make, "func", make)
 
 
 def _choose(fit: Fit, truth: NDArray[Any]) -> tuple[Any, ModelOutputs]:

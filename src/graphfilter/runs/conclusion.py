@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphfilter.estimators.graph import OfCommittee
 from graphfilter.estimators.sgf import AdaptiveEstimator
-from graphfilter.runs.answers import answers_of, score_decision
+from graphfilter.runs.answers import score_decision
 from graphfilter.runs.comparing import SIGNIFICANCE
 from graphfilter.runs.comparison import (
     Accuracy,
     Comparison,
     LabelsWrong,
     MeanCost,
-    ModelOutputs,
     Ranking,
     Yardstick,
     compare,
+    member_outputs,
 )
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
@@ -288,9 +287,12 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
         here = [notes[name] for name in names if name in notes]
         if not here:
             continue
-        models = [by.models[0], *(_member_outputs(fit, n.predicted, n.second) for n in here)]
+        models = [
+            by.models[0],
+            *(member_outputs(fit, fit.judged, n.predicted, n.second) for n in here),
+        ]
         if (without := committee.without_[title]) is not None:
-            models.append(_member_outputs(fit, *without))
+            models.append(member_outputs(fit, fit.judged, *without))
         measure, last = by.of(models), len(here) + 1
         group: dict[str, Any] = {"adds": None, "is_clear": False, "shown": ""}
         if without is not None:
@@ -308,19 +310,6 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
     groups.sort(key=lambda group: -group["share"])
     sentence = describe_groups(groups, by)
     return {"sentence": sentence, "groups": groups, "absent": committee.absent_}
-
-
-def _member_outputs(
-    fit: Fit, predicted: NDArray[Any], second: NDArray[np.float64] | None
-) -> ModelOutputs:
-    """Return what a member says of the judged vertices, by the decision of the fit."""
-    judged = fit.judged
-    if not fit.task.one_class:
-        return ModelOutputs(predicted[judged].astype(np.float64), predicted[judged])
-    if second is None:
-        return ModelOutputs(np.eye(len(fit.names))[predicted[judged]], predicted[judged])
-    outputs = np.stack([1 - second[judged], second[judged]], axis=1)
-    return ModelOutputs(outputs, answers_of(fit.task, outputs, fit.names, fit.user_decision))
 
 
 # What the titles of groups say to people who know columns.

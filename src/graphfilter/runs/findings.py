@@ -22,9 +22,7 @@ from graphfilter.models import ChannelNetwork
 from graphfilter.operators.kinds import Channels
 from graphfilter.runs.answers import measure_decision
 from graphfilter.runs.cases import CaseBook
-from graphfilter.runs.comparison import (
-    Comparison,
-)
+from graphfilter.runs.comparison import Comparison, leaderboard
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.runs.worklist import WorkList, make_worklists
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
@@ -78,7 +76,10 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
     ``headline``: the score that the report judges by, of this model and those beside it.
     ``label_frequency``: the graph frequency of each class, label or number.
     ``filter`` holds the learned scalars of each member and its coefficients theta.
-    ``decision``, of two classes: the threshold, what it gives by part, and the lift.
+    ``leaderboard``: members and baselines, with scores, seconds and share, the best on validation
+    vertices first.
+    ``decision``, of two classes: the threshold, what it gives by part, the lift, and ``budgets``:
+    what it gives to look into the first vertices of the list.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have types or directions: the name, the share in the answer, and
     ``theta``, the filter of each member.
@@ -117,6 +118,7 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
                 for score in comparison.scores
             },
         },
+        "leaderboard": leaderboard(fit),
         "split_rule": plan.split.rule,
         "label_frequency": finite,
         "label_frequency_mean": mean if np.isfinite(mean) else None,

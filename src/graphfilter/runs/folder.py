@@ -16,7 +16,6 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data.npz import write_npz
-from graphfilter.data.store import StoredNames
 from graphfilter.estimators.base import VertexClassifier
 from graphfilter.estimators.graph import EFFORTS, OfCommittee
 from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
@@ -87,6 +86,8 @@ def repeat_command(
     return shlex.join([*words, "--out", out])
 
 
+# Rows of a larger table stay in its order.
+MOST_RANKED = 2_000_000
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
 
@@ -237,7 +238,7 @@ def _write_predictions(
     if calibration is not None:
         columns = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
     order, notes = None, ()
-    if graph.opened is None and not isinstance(graph.vertex_names, StoredNames):
+    if graph.n_vertices <= MOST_RANKED:
         order = rank(fit)
         reasons = {} if book is None else find_reasons(fit, book, order)
         because = np.full(graph.n_vertices, "", dtype=object)
