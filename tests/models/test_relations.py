@@ -101,10 +101,20 @@ def test_what_is_told_goes_with_the_vertices_into_another_graph() -> None:
     """A graph whose vertices are in another order has the same rows in that order."""
     labels, order = np.array([0, 1, 1, 0]), np.array([2, 0, 3, 1])
     known = told(labels, np.arange(4), 2)
+    known |= find_around(PATH, PATH.features)
     first = columns_of(PATH, **known)
     turned = PATH.subgraph(order)
     second = fix_around(turned, known, Known(order, 4))(turned.features)
     np.testing.assert_allclose(second, first[order])
+
+
+def test_graph_of_another_size_has_the_columns_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for few in (0, 1000):
+        monkeypatch.setattr(relations, "FEW_VERTICES", few)
+        found = find_around(PATH, PATH.features)
+        width = fix_around(PATH, found)(PATH.features).shape[1]
+        monkeypatch.setattr(relations, "FEW_VERTICES", 1000 - few)
+        assert fix_around(PATH, found)(PATH.features).shape[1] == width
 
 
 def test_many_columns_are_read_or_compressed() -> None:

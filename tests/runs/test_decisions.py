@@ -103,7 +103,7 @@ def test_decision_is_kept_with_the_run_and_followed(graph: Graph, tmp_path: Path
     said = {words[0].strip('"'): words[1].strip('"') for words in lines}
     assert [said[str(v)] for v in range(graph.n_vertices)] == expected
     page = (tmp_path / "report.html").read_text()
-    assert "When to predict “fraud”" in page
+    assert "When to say “fraud”" in page
     assert "the lowest cost on the validation vertices" in page
 
 

@@ -51,17 +51,19 @@ NEAREST = (10, 40)
 
 
 def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
-    """Return which columns are read as they are, and the basis of the others; empty of few.
+    """Return which columns are read as they are, and the basis of the others; none of few.
 
-    Those of a category of many values are in neither.
+    Those of a category of many values are in neither. And whether extremes among neighbours are
+    seen, also in a graph of another size.
     """
+    found = {"extremes": np.array([graph.n_vertices > FEW_VERTICES], dtype=np.int64)}
     n_columns, names = features.shape[1], graph.feature_names or ()
     coded = [np.arange(*ends) for ends in _categories(names)]
     left = np.setdiff1d(np.arange(n_columns), np.concatenate([[], *coded]))
     if not len(left) or len(left) == n_columns <= MOST_COLUMNS:
-        return {}
+        return found
     if len(left) <= MOST_COLUMNS:
-        return {"plain": left.astype(np.int64)}
+        return found | {"plain": left.astype(np.int64)}
     matrix = sp.csc_array(features)
     filled = np.zeros(n_columns, dtype=np.int64)
     filled[left] = np.diff(matrix.indptr)[left]
@@ -73,10 +75,10 @@ def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
     plain = np.array(sorted(kept), dtype=np.int64)
     others = np.setdiff1d(np.arange(n_columns), plain)
     pressed = np.isin(others, left)
-    found = basis_of(sp.csr_array(matrix[:, others[pressed]]), COMPRESSED)
-    basis = np.zeros((len(others), found.shape[1]), dtype=np.float32)
-    basis[pressed] = found
-    return {"plain": plain, "basis": basis}
+    own_basis = basis_of(sp.csr_array(matrix[:, others[pressed]]), COMPRESSED)
+    basis = np.zeros((len(others), own_basis.shape[1]), dtype=np.float32)
+    basis[pressed] = own_basis
+    return found | {"plain": plain, "basis": basis}
 
 
 def told(targets: NDArray[Any], rows: NDArray[np.int64], n_classes: int) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def fix_around(
             mean @ once,
         ]
         n_plain = len(names) if names else dense.shape[1]
-        if n_plain <= MOST_EXTREMES and graph.n_edges and graph.n_vertices > FEW_VERTICES:
+        if n_plain <= MOST_EXTREMES and graph.n_edges and found["extremes"][0]:
             parts += _extremes(adjacency, dense[:, :n_plain])
         if "told_rows" in found:
             parts += _known_labels(graph, features, found, known)

@@ -340,6 +340,7 @@ class ToldTrees(KeepsView, Trees, config=ToldTreesConfig):
     seen: ClassVar[dict[str, torch.dtype]] = {
         "seen_plain": torch.int64,
         "seen_basis": torch.float32,
+        "seen_extremes": torch.int64,
     } | KeepsView.seen
     kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | seen
 
@@ -351,6 +352,7 @@ class ToldTrees(KeepsView, Trees, config=ToldTreesConfig):
             and bool(basis.isfinite().all() and (plain >= 0).all())
             and plain.ndim == 1
             and (basis.ndim == 2 or not basis.numel())
+            and state["seen_extremes"].shape == (1,)
         )
 
 
