@@ -263,7 +263,7 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     for line in summary.conclusion.lines:
         say(line)
     show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
-    _show_leaderboard(metrics["leaderboard"], name)
+    _show_leaderboard(metrics["leaderboard"], comparison.yardstick.name)
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
