@@ -577,6 +577,10 @@ def test_of_thresholds_that_are_as_good_the_one_nearest_to_one_half_is_chosen() 
     values = [((scores >= t) == truth).mean() for t in equal]
     assert values == [0.8, 0.8]
     assert choose_threshold(scores, truth, "accuracy") == pytest.approx(equal[0])
+    # Mirrored, it is the last of them; that between two others is neither first nor last.
+    assert choose_threshold(1 - scores[::-1], ~truth[::-1], "accuracy") == pytest.approx(0.325)
+    scores, truth = np.array([0.95, 0.85, 0.65, 0.45, 0.15, 0.05]), np.array([1, 0, 1, 0, 1, 0]) > 0
+    assert choose_threshold(scores, truth, "accuracy") == pytest.approx(0.55)
 
 
 def test_vertex_at_the_threshold_is_answered_positive() -> None:
