@@ -15,6 +15,7 @@ import torch
 
 import default_fit
 import dry_run
+import graphfilter as gf
 import next_labels
 import numbers_of_vertices
 import predicting
@@ -53,7 +54,7 @@ def test_records_are_made_once_and_failures_are_left_out(tmp_path: Path, capsys)
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        (promises, "| made | 2 |"),
+        (promises, f"| csbm | {gf.__version__} | all | 2 |"),
         (next_labels, "| made | 1 |"),
         (numbers_of_vertices, "| made | 1 |"),
         (several_labels, "| tiny | 1 |"),

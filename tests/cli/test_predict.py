@@ -128,7 +128,9 @@ def test_predict_promises_what_the_fit_did(graphfilter, tmp_path: Path, what: st
     assert graphfilter(*fit, *QUICK).code == 0
     result = graphfilter("predict", run, *grown, "--out", out)
     assert result.code == 0, result.err
-    assert "exchangeable with the validation vertices of the fit" in result.out.replace("\n", " ")
+    assert "not guaranteed for vertices of another type, time or origin" in result.out.replace(
+        "\n", " "
+    )
     estimator, about, encoder = load_run(run)
     assert about.coverage == 0.8
     graph, _ = gf.read_tables(grown[1], grown[3], columns=about.columns, encoder=encoder)

@@ -10,7 +10,7 @@ import pytest
 import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.estimators.inputs import draw_seed
-from graphfilter.splits import Split, set_aside
+from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.util.errors import ConfigError
 
 N = 120
@@ -46,6 +46,27 @@ def test_vertices_set_aside_choose_nothing() -> None:
     np.testing.assert_array_equal(one.split_.val, SPLIT.val)
     widths = [np.diff(e.predict_interval(coverage=0.8), axis=1) for e in (one, two)]
     assert np.median(widths[1]) > np.median(widths[0])
+
+
+def test_vertices_set_aside_are_answered_for_as_unlabelled_ones_where_labels_are_in_folds() -> None:
+    """No fold holds them; whatever their labels are, the answers have the same bits."""
+    assert GRAPH.labels is not None
+    split = stratified(GRAPH.labels, 0)
+    val = set_aside(split.val, 0.5, np.random.SeedSequence(draw_seed(7)).generate_state(1)[0])[1]
+    other = GRAPH.labels.copy()
+    other[val] = 1 - other[val]
+    options = {"effort": "low", "max_epochs": 6, "calibration_fraction": 0.5, "random_state": 7}
+    fits = [
+        gf.GraphClassifier(**options).fit(graph=GRAPH, y=y, split=split)  # pyright: ignore
+        for y in (GRAPH.labels, other)
+    ]
+    held = fits[0].held_
+    assert held is not None
+    assert (held[split.train] >= 0).all()
+    assert (held[np.concatenate([val, split.test])] < 0).all()
+    np.testing.assert_array_equal(fits[0].predict_proba(), fits[1].predict_proba())
+    sizes = [fit.predict_set(coverage=0.8).sum() for fit in fits]
+    assert sizes[1] > sizes[0]
 
 
 def test_intervals_are_those_of_split_conformal_prediction(tmp_path: Path) -> None:

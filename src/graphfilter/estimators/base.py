@@ -136,9 +136,10 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
     ) -> NDArray[np.bool_]:
         """Return a prediction set of classes for every vertex, with the coverage asked for.
 
-        Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
-        has its class in its set, whatever the model. The more confident the model, the smaller the
-        sets; each holds the most probable class. With several labels it holds all of them.
+        Conformal: with a ``calibration_fraction``, of vertices drawn like the validation vertices
+        at least a share ``coverage`` has its class in its set, whatever the model; without it they
+        also choose epochs, and it may be a few points less. The more confident the model, the
+        smaller the sets; each holds the most probable class. With several labels it holds all.
 
         Parameters
         ----------
@@ -214,8 +215,7 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         Returns
         -------
         Explanation
-            ``explanation.sentence`` in words; ``steps``, ``contributors``, ``features`` in numbers,
-            which add up exactly where the network is a linear filter.
+            ``explanation.sentence`` in words; ``reasons`` in numbers, which add up to the score.
 
         Examples
         --------
@@ -223,8 +223,9 @@ class VertexClassifier(ClassifierMixin, VertexEstimator):
         >>> g = gf.load_dataset("karate")
         >>> clf = gf.SGFClassifier(max_epochs=30, random_state=0).fit(graph=g)
         >>> why = clf.explain(0)
-        >>> why.predicted, [step.name for step in why.steps][:2]
-        ('Mr. Hi', ['own', '1'])
+        >>> total = why.base + why.farther + sum(reason.contribution for reason in why.reasons)
+        >>> why.predicted, bool(abs(why.score - total) < 1e-6)
+        ('Mr. Hi', True)
         """
         check_is_fitted(self)
         if not self.task_.one_class and against is not None:
@@ -387,9 +388,10 @@ class VertexRegressor(RegressorMixin, VertexEstimator):
     ) -> NDArray[np.float64]:
         """Return an interval for every vertex that holds its number as often as asked for.
 
-        Conformal: of vertices drawn like the validation vertices, at least a share ``coverage``
-        has its number inside, whatever the model. Ends are infinite where validation vertices are
-        too few for the coverage.
+        Conformal: with a ``calibration_fraction``, of vertices drawn like the validation vertices
+        at least a share ``coverage`` has its number inside, whatever the model; without it they
+        also choose epochs, and it may be a few points less. Ends are infinite where validation
+        vertices are too few for the coverage.
 
         Parameters
         ----------

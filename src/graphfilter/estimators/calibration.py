@@ -1,9 +1,15 @@
 """Sets and intervals that hold the truth as often as asked for, calibrated on validation vertices.
 
-The validation vertices have chosen epochs and weighed members. Unless some of them are set aside
-(``calibration_fraction``), each is scored by a pool that was fitted without it; what chose the
-epochs remains, so that on a few dozen validation vertices the truth is inside less often than asked
-for. Vertices that are set aside chose nothing: coverage is then exact.
+Vertices that are set aside (``calibration_fraction``) chose nothing, and no network learned from
+them, with folds as without: they are answered for as vertices without a label are. This is split
+conformal prediction, whose sets hold the truth of vertices that are drawn like those set aside at
+least as often as asked for, on average. (One reservation: features of an unlabelled vertex that are
+beyond those of all labelled ones are clipped.)
+
+Otherwise all validation vertices calibrate, which have chosen epochs. Each is scored by a pool that
+was fitted without it, but where labels are held out in folds by the one network that has not seen
+its label, and others by the mean of all: nothing is proven then, and on a few dozen validation
+vertices the truth is inside less often than asked for.
 
 Sets of classes are adaptive, regularised, and averaged over neighbours where that helps; intervals
 of numbers are conformalised errors, wider where answers are less sure.
@@ -143,10 +149,10 @@ class SetCalibration:
     .. math:: \pi_{vc} = \frac{1 + \sum_k \#\{i \in F_k : s_k(i, y_i) \ge s_k(v, c)\}}{n + 1}
 
     and the set of coverage :math:`1 - \alpha` holds the classes with :math:`\pi > \alpha`. With one
-    fold this is split conformal prediction, whose coverage is exact for exchangeable
-    vertices; with several :math:`1 - \alpha` is measured (docs/performance.md), not proven: the
-    proof of :math:`1 - 2\alpha` asks that one model alone scores a vertex, and folds are averaged
-    here.
+    fold, of vertices that were set aside, this is split conformal prediction: of exchangeable
+    vertices at least :math:`1 - \alpha` are covered. With several nothing is proven. The proof of
+    :math:`1 - 2\alpha` asks that all that scores a vertex was made without it; here only pools and
+    rules are, the networks below them have chosen epochs on all folds.
 
     Of several labels per vertex, the score of a vertex is that of its worst label: a set then
     holds all of them as often as asked for.
@@ -322,7 +328,8 @@ class IntervalCalibration:
 
     Errors are divided by a width that depends on what is known of a vertex (how far members
     disagree, its answer, its degree; by least squares of the log errors), where that makes
-    intervals shorter. The bounds are those of CV+ (Barber, Candès, Ramdas & Tibshirani 2021):
+    intervals shorter. The bounds have the form of CV+ (Barber, Candès, Ramdas & Tibshirani 2021),
+    without its proof, for the reason at :class:`SetCalibration`:
 
     .. math:: [\,q^-_\alpha\{\hat y_k(v) - r_i w_k(v)\},\; q^+_\alpha\{\hat y_k(v) + r_i w_k(v)\}\,]
 

@@ -169,8 +169,9 @@ class SGFClassifier(AdaptiveEstimator, VertexClassifier):
         no split. 0 trains on all of them for ``max_epochs``.
     calibration_fraction : float
         Share of the validation vertices that choose nothing and only calibrate ``predict_set`` and
-        ``predict_interval``, whose coverage is then exact. With 0 all of them do both; with fewer
-        than some hundred the coverage is then a few points too low.
+        ``predict_interval``, whose coverage is then at least what is asked for, on average. With 0
+        all of them do both, and nothing is proven; with fewer than some hundred it is then a few
+        points too low.
     class_weight : dict, 'balanced' or None
         Weights of the classes in the loss.
     costs : dict of (true, predicted) to float, optional

@@ -193,8 +193,8 @@ class Prediction:
             sentences.append(too_few(n, self.coverage))
         return [
             *sentences,
-            "Coverage is guaranteed only for vertices that are exchangeable with the validation "
-            "vertices of the fit, not for those of another type, time or origin.",
+            "Coverage is not guaranteed for vertices of another type, time or origin than the "
+            "validation vertices of the fit.",
         ]
 
 
