@@ -19,10 +19,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import graphfilter as gf
+from graphfilter.models.scaling import FeatureScaler
 
 N = 60
 GRAPH = gf.data.make_csbm(N, mean_degree=8, n_features=4, frequency=0.2, seed=4)
 X = np.array(GRAPH.features, dtype=np.float64)
+assert GRAPH.labels is not None
+LABELS = GRAPH.labels
 KNOWN = np.flatnonzero(np.arange(N) % 4)
 PARTS = np.split(np.random.default_rng(0).permutation(KNOWN), [30])
 
@@ -78,7 +81,7 @@ SAME: dict[str, tuple[Callable[[], Data], Change]] = {
     "names of classes": (plain, lambda d: d._replace(names=(0, 1))),
     "float32": (plain, partial(held_as, lambda x: x.astype(np.float32))),
     "Fortran order": (plain, partial(held_as, np.asfortranarray)),
-    "CSR": (plain, partial(held_as, sp.csr_array)),
+    "CSR": (plain, partial(held_as, lambda x: sp.csr_array(x))),
 }  # fmt: skip
 BY_CHANCE: dict[str, tuple[Callable[[], Data], Change]] = {
     "unit of weights": (weighted, lambda d: d._replace(weights=d.weights * 0.001)),  # pyright: ignore
@@ -105,10 +108,10 @@ def answer(name: str, d: Data, seed: int = 0) -> NDArray[np.float64]:
     graph = gf.Graph.from_edges(d.edges, d.x.shape[0], features=d.x, weights=d.weights)
     if name.endswith("Regressor"):
         y = np.full(d.x.shape[0], np.nan)
-        y[d.place[KNOWN]] = (GRAPH.labels + 0.3 * X[:, 0])[KNOWN]
+        y[d.place[KNOWN]] = (LABELS + 0.3 * X[:, 0])[KNOWN]
     else:
         y = np.full(d.x.shape[0], None, dtype=object)
-        y[d.place[KNOWN]] = np.array(d.names, dtype=object)[GRAPH.labels[KNOWN]]
+        y[d.place[KNOWN]] = np.array(d.names, dtype=object)[LABELS[KNOWN]]
     split = (*(d.place[part] for part in PARTS), np.zeros(0, dtype=np.int64))
     estimator = (COMMITTEES | ESTIMATORS)[name](max_epochs=12, random_state=seed)
     return estimator.fit(graph=graph, y=y, split=split).outputs_[d.place]
@@ -147,11 +150,11 @@ def test_a_single_row_does_not_decide_the_scale_of_others() -> None:
     far[0] *= 1e9
     for hold in (np.asarray, lambda x: sp.csr_array(np.where(np.arange(4) % 2, x, 0) * 9)):
         one, other = (
-            gf.models.scaling.FeatureScaler.fit(
-                hold(x.astype(np.float32)), "auto", labelled=labelled
-            )
+            FeatureScaler.fit(hold(x.astype(np.float32)), "auto", labelled=labelled)
             for x in (X, far)
         )
+        assert one.scale is not None
+        assert other.scale is not None
         np.testing.assert_allclose(other.scale, one.scale, rtol=0.2)
 
 

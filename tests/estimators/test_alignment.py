@@ -122,7 +122,7 @@ def test_answers_come_in_frames_with_the_names_where_that_is_said(graph, table, 
     fitted = quick(max_epochs=3).fit(table, LABELS[graph.labels], graph=graph.edges)
     plain = fitted.predict_proba(), fitted.predict(), fitted.transform()
     fitted.set_output(predict=kind, transform=kind)  # pyright: ignore[reportArgumentType]
-    framed = fitted.predict_proba(), fitted.predict(), fitted.transform()
+    framed: tuple[Any, ...] = (fitted.predict_proba(), fitted.predict(), fitted.transform())
     for values, frame in zip(plain, framed, strict=True):
         if kind == "polars":
             assert frame["id"].to_list() == list(graph.vertex_names)

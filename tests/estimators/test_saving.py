@@ -51,10 +51,11 @@ def test_a_model_card_has_the_facts_and_no_other_file_is_replaced(
     fitted.save(tmp_path)
     text = card.read_text()
     accuracy = fitted.validation_scores_["accuracy"]
-    right = fitted.predict()[fitted.split_.val] == make_karate().classes[
-        make_karate().labels[fitted.split_.val]
-    ]  # fmt: skip
-    assert accuracy == right.mean()
+    karate = make_karate()
+    assert karate.classes is not None
+    assert karate.labels is not None
+    right = fitted.predict() == np.asarray(karate.classes)[karate.labels]
+    assert accuracy == right[fitted.split_.val].mean()
     assert text.startswith("---\nlibrary_name: graphfilter\n")
     for fact in ("'Mr. Hi', 'Officer'", "34 vertices, 78 edges", f"accuracy {accuracy:.4g}"):
         assert fact in text

@@ -5,6 +5,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -330,6 +331,8 @@ def test_hetero_data_is_one_graph_with_kinds_of_vertices_and_edges() -> None:
     assert graph.feature_names == (
         "kind=author", "author: 0", "author: 1", "author: 2", "kind=paper", "paper: 0", "paper: 1"
     )  # fmt: skip
+    assert isinstance(graph.features, sp.csr_array)
+    assert graph.labels is not None
     dense = graph.features.toarray()
     np.testing.assert_array_equal(dense[:20, 1:4], data["author"].x)
     np.testing.assert_array_equal(dense[20:, 5:], data["paper"].x)

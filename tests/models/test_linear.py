@@ -77,9 +77,8 @@ def test_a_value_beyond_all_that_were_seen_counts_as_the_outermost() -> None:
     model = LinearModel(2, 2)
     model.fit(x, (x[:, 0] > 0).astype(int))
     most = np.abs(x).max(axis=0)
-    np.testing.assert_array_equal(
-        answers(model, np.float32([[1e6, -1e6]])), answers(model, most[None] * np.float32([1, -1]))
-    )
+    signs = np.array([[1, -1]], dtype=np.float32)
+    np.testing.assert_array_equal(answers(model, 1e6 * signs), answers(model, most * signs))
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
@@ -23,7 +26,7 @@ from graphfilter.models.relations import (
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], features=np.array([[1.0], [2], [4], [8]]))
 
 
-def columns_of(graph: Graph, **found: object) -> np.ndarray:
+def columns_of(graph: Graph, **found: Any) -> NDArray[Any]:
     return fix_around(graph, {**find_around(graph, graph.features), **found})(graph.features)
 
 
@@ -63,6 +66,7 @@ def test_no_vertex_sees_its_own_label(seed: int) -> None:
     names = [f"x{i}" for i in range(3)] + [f"device={i}" for i in range(25)]
     shared = np.zeros((40, 25))
     shared[np.arange(40), rng.integers(0, 25, 40)] = 1
+    assert isinstance(graph.features, np.ndarray)
     features = sp.csr_array(np.hstack([graph.features, shared]).astype(np.float32))
     graph = graph.replace(features=features, feature_names=names)
     vertex = int(rng.integers(40))

@@ -182,6 +182,7 @@ def test_few_labels_are_all_learned_from_on_larger_graphs_too() -> None:
     system = get_system("committee")
     assert isinstance(system, Committee)
     graph = make_csbm(1500, mean_degree=4, n_features=2, seed=0)
+    assert graph.labels is not None
     labels = np.where(np.arange(1500) < 300, graph.labels, -1)
     few = stratified(np.where(np.arange(1500) < 60, labels, -1), 0)
     prepared = Prepared.of(graph)

@@ -303,11 +303,14 @@ def test_columns_of_odd_types_are_left_out_and_said(cells: Any) -> None:
     vertices = pa.table({"id": ["a", "b", "c"], "x": cells, "age": [1, 2, 3]})
     edges = pa.table({"source": ["a", "b"], "target": ["b", "c"], "z": cells[:2]})
     graph, _ = gf.read_tables(edges, vertices)
-    assert (graph.feature_names or ())[0] == "age"
+    assert graph.feature_names is not None
+    assert graph.feature_names[0] == "age"
     assert any("column 'x' left out" in note for note in graph.notes)
     # In any other place they are read, or refused as a user's error.
-    typed = {"label": "x", "id": "x", "vertex_kind": "x", "edge_kind": "z", "edge_time": "z"}
-    for name, column in (*typed.items(), ("weight", "z"), ("kinds", (("x", "number"),))):
+    places: dict[str, Any] = dict.fromkeys(("label", "id", "vertex_kind"), "x")
+    places |= dict.fromkeys(("edge_kind", "edge_time", "weight"), "z")
+    places["kinds"] = (("x", "number"),)
+    for name, column in places.items():
         with suppress(GraphFilterError):
             gf.read_tables(edges, vertices, **{name: column})
 

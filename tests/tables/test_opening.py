@@ -33,6 +33,8 @@ def test_one_table_per_kind_is_one_table_with_the_kind(tmp_path: Path) -> None:
     one = "id,age,price,churn,kind\n" + "".join(f"u{row}" for row in rows)
     one += "".join(f"g{i},,{i * 1.5},,goods\n" for i in range(20))
     by_hand, _ = read_tables(buys, write(tmp_path, one=one)[0], label="churn", vertex_kind="kind")
+    assert graph.feature_names is not None
+    assert by_hand.feature_names is not None
     order = [by_hand.feature_names.index(name) for name in graph.feature_names]
     np.testing.assert_array_equal(graph.features, np.asarray(by_hand.features)[:, order])
     np.testing.assert_array_equal(graph.edges, by_hand.edges)
@@ -72,6 +74,7 @@ def test_repeated_rows_and_infinite_numbers_are_counted_and_may_be_left_out(tmp_
     said = "\n".join(graph.notes)
     assert "infinite numbers of 'x' missing (lines 3, 6, 8)" in said
     assert "3 rows that repeat another left out (lines 8, 9, 10)" in said
+    assert graph.feature_names is not None
     known = np.asarray(graph.features)[:, graph.feature_names.index("x is missing")]
     np.testing.assert_array_equal(known, [0, 1, 0, 0, 1, 0])
     changed = table.read_text().replace("p,1,a", "p,2,a", 1)
