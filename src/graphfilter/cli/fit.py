@@ -1,7 +1,7 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
 # Annotations of fields are evaluated here: typer reads them.
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -263,7 +263,17 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     for line in summary.conclusion.lines:
         say(line)
     show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
-    _show_leaderboard(metrics["leaderboard"], comparison.yardstick.name)
+    board = metrics["leaderboard"]
+    parts = [part for part in ("val", "test", "train") if part in board[0]]
+    rows = [
+        [
+            row["title"], *(row[f"{part}_shown"] for part in parts), f"{row['seconds']:.1f}",
+            f"{row['share']:.0%}" if row["share"] else "–",
+        ]
+        for row in board
+    ]  # fmt: skip
+    heads = ["model", *(TITLES[part] for part in parts), "seconds", "share"]
+    show_table(heads, rows, title=f"leaderboard, by {comparison.yardstick.name}")
     if fit.estimator.target_scales_ and len(fit.names) > 1:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
@@ -297,20 +307,6 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         f"{', '.join(files)}{model}."
     )
     tell(summary.notes, quiet=quiet)
-
-
-def _show_leaderboard(rows: Sequence[Mapping[str, Any]], score: str) -> None:
-    """Print members and baselines, the best on validation vertices first."""
-    parts = [part for part in ("val", "test", "train") if part in rows[0]]
-    table = [
-        [
-            row["title"], *(row[f"{part}_shown"] for part in parts), f"{row['seconds']:.1f}",
-            f"{row['share']:.0%}" if row["share"] else "–",
-        ]
-        for row in rows
-    ]  # fmt: skip
-    heads = ["model", *(TITLES[part] for part in parts), "seconds", "share"]
-    show_table(heads, table, title=f"leaderboard, by {score}")
 
 
 def _show_money(

@@ -348,9 +348,9 @@ class VertexEstimator(BaseEstimator):
             outcomes, chosen, notes = self.train_on(
                 prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
             )
-        n_epochs, first = max(outcome.n_epochs for outcome in outcomes), outcomes[0]
         # The same in all: it depends on the split alone.
-        held = first.held if isinstance(first, CommitteeOutcome) else None
+        held = outcomes[0].held if isinstance(outcomes[0], CommitteeOutcome) else None
+        n_epochs = max(outcome.n_epochs for outcome in outcomes)
         members, outputs = fitted_members(outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from graphfilter.estimators.explanation import Explanation
 from graphfilter.report.neighbourhood import places_of
 from graphfilter.runs.cases import Neighbourhood
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.runs.worklist import LARGEST_ERRORS, LEAST_SURE, MOST_LIKELY, MOST_LISTED, WorkList
 from graphfilter.training import REGRESSION
 from graphfilter.util.pictures import shorten
-from graphfilter.util.words import number, signed
+from graphfilter.util.words import number
 
 MOST_DOTS_NAMED = 14
 
@@ -117,16 +118,13 @@ def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _why(listed: Any) -> dict[str, Any]:
+def _why(listed: Explanation) -> dict[str, Any]:
     """Return one explanation, with what adds to it as bars."""
     return {
         "explanation": listed,
         "sentence": listed.sentence,
         "around": None,
-        "parts": [
-            bar | {"text": listed.write(bar["value"], part=i > 0)}
-            for i, bar in enumerate(make_bars((name, "", value) for name, value in listed.parts))
-        ],
+        "parts": _bars(listed),
     }
 
 
@@ -148,13 +146,12 @@ def _around(found: Neighbourhood) -> dict[str, Any]:
     return {"found": found, "dots": dots, "lines": lines}
 
 
-def make_bars(rows: Iterable[tuple[str, str, float]]) -> list[dict[str, Any]]:
-    """Return signed numbers with their titles on a scale of 100 % whose middle is zero."""
-    rows = list(rows)
-    largest = max((abs(value) for _, _, value in rows), default=0.0) or 1.0
+def _bars(listed: Explanation) -> list[dict[str, Any]]:
+    """Return what adds to the answer on a scale of 100 % whose middle is zero."""
+    largest = max((abs(value) for _, value in listed.parts), default=0.0) or 1.0
     bars = []
-    for title, detail, value in rows:
+    for i, (title, value) in enumerate(listed.parts):
         width = 50 * abs(value) / largest
-        bar = {"title": title, "detail": detail, "value": value, "text": signed(value, largest)}
+        bar = {"title": title, "value": value, "text": listed.write(value, part=i > 0)}
         bars.append(bar | {"left": 50 - width if value < 0 else 50, "width": width})
     return bars

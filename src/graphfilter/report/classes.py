@@ -121,6 +121,12 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
     if is_positive.all() or not is_positive.any():
         return None
     curve = BinaryCurve.of(scores, is_positive)
+    lines = {
+        "recall": curve.recall,
+        "precision": curve.precision,
+        "alarms": curve.false_alarm_rate,
+        "thresholds": curve.thresholds,
+    }
     half, chosen = measured["at_one_half"][fit.part], measured["scores"][fit.part]
     is_default, threshold = measured["metric"] == "default", measured["threshold"]
     rows: list[dict[str, Any]] = [{"title": "one half", "threshold": 0.5, "scores": half}]
@@ -136,14 +142,8 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
         }
         for t, at in ((row["threshold"], row["scores"]) for row in rows)
     ]
-    data = {
-        "recall": plain(curve.recall[shown]),
-        "precision": plain(curve.precision[shown]),
-        "alarms": plain(curve.false_alarm_rate[shown]),
-        "thresholds": plain(curve.thresholds[shown]),
-        "share": plain(is_positive.mean()),
-        "points": points,
-    }
+    data = {name: plain(values[shown]) for name, values in lines.items()}
+    data |= {"share": plain(is_positive.mean()), "points": points}
     name, positive, many = PARTS[fit.part], measured["positive"], fit.plan.noun.many
     start = f"“{positive}” is predicted where it is the more probable class"
     if not is_default:

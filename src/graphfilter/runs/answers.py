@@ -263,19 +263,14 @@ class DecisionRule:
     costs: Costs
     is_named: bool = False
 
-
-def settle(
-    rule: DecisionRule | None, plan: Plan, probabilities: NDArray[np.float64]
-) -> Decision | None:
-    """Choose the threshold on the validation vertices, where it was not given."""
-    if rule is None:
-        return None
-    threshold, val = rule.threshold, plan.split.val
-    if threshold is None:
-        scores = probabilities[val, rule.positive]
-        truth = plan.target.codes[val] == rule.positive
-        threshold = choose_threshold(scores, truth, rule.metric, rule.costs)
-    return Decision(plan.names[rule.positive], threshold, rule.metric, rule.costs)
+    def settle(self, plan: Plan, probabilities: NDArray[np.float64]) -> Decision:
+        """Choose the threshold on the validation vertices, where it was not given."""
+        threshold, val = self.threshold, plan.split.val
+        if threshold is None:
+            scores = probabilities[val, self.positive]
+            truth = plan.target.codes[val] == self.positive
+            threshold = choose_threshold(scores, truth, self.metric, self.costs)
+        return Decision(plan.names[self.positive], threshold, self.metric, self.costs)
 
 
 def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:

@@ -257,13 +257,18 @@ class CaseBook:
         output: str | Sequence[str] | None = None,
         most: int = MOST_PARTS,
         quick: bool = False,
+        work: float = float("inf"),
     ) -> list[Explanation]:
         """Explain some vertices, by number, with what the decision answers unless told otherwise.
 
         ``against`` is the name of a class, or the number of one for each; ``output`` a label or
-        number of several, or one for each. See
+        number of several, or one for each. Only the first vertices are explained, as many as can be
+        with so much ``work``: a million takes about a second. See
         :func:`~graphfilter.estimators.explanation.explain_vertices`.
         """
+        vertices = vertices[: self._affordable(vertices, work, quick=quick)]
+        if not vertices:
+            return []
         estimator, task = self.estimator, self.estimator.task_
         if against is not None and not task.one_class:
             raise ConfigError("`against` compares classes; this run predicts something else.")
@@ -281,11 +286,8 @@ class CaseBook:
             edge_words=self.edge_words, quick=quick,
         )  # fmt: skip
 
-    def affordable(self, vertices: Sequence[int], work: float, *, quick: bool = False) -> int:
-        """Return how many of the first vertices can be explained with so much work.
-
-        In rows that members are asked about: a million takes about a second.
-        """
+    def _affordable(self, vertices: Sequence[int], work: float, *, quick: bool) -> int:
+        """Return how many vertices can be explained with so many rows asked about of members."""
         degrees = np.diff(self.graph.indptr)[list(vertices)]
         n_members = len(self.estimator.members_of(self.estimator.prepare(self.graph)))
         names = self.graph.feature_names or range(min(self.graph.n_features, MOST_FEATURES))

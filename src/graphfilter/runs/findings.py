@@ -129,6 +129,8 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
         "seconds": results[0].seconds,
         "peak_memory_mb": peak_memory_mb,
     }
+    if fit.calibration is not None:
+        metrics["promise"] = fit.calibration.to_dict()
     if fit.decision is not None:
         metrics["decision"] = measure_decision(fit.decision, plan, fit.outputs)
     if channels:
@@ -147,8 +149,6 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
         }
         metrics["absent"] = estimator.absent_
         metrics["seconds"] = fit.seconds
-    if fit.calibration is not None:
-        metrics["promise"] = fit.calibration.to_dict()
     if estimator.target_scales_:
         scales = zip(fit.names, estimator.target_scales_, strict=True)
         metrics["scales"] = {name: scale.name for name, scale in scales}

@@ -29,7 +29,6 @@ from graphfilter.runs.answers import (
     calibrate,
     calibration_share,
     plan_decision,
-    settle,
 )
 from graphfilter.runs.comparing import mean_interval
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
@@ -114,10 +113,12 @@ class Fit:
         plan: Plan,
         estimator: VertexEstimator,
         outputs: NDArray[np.float64],
-        decision: Decision | None = None,
+        decision: Decision | DecisionRule | None = None,
         **about: Any,
     ) -> Fit:
         """Return the outputs of a model as a fit; ``about`` are its name, title, notes, ..."""
+        if isinstance(decision, DecisionRule):
+            decision = decision.settle(plan, outputs)
         task, names = plan.target.task, plan.names
         by_user = None if decision is None or decision.metric == DEFAULT else decision
         parts = {part: getattr(plan.split, part) for part in PARTS}
@@ -179,9 +180,8 @@ def train_fit(
         graph=plan.graph, y=plan.target, split=plan.split, callback=callback,
         start_from=plan.earlier,
     )  # fmt: skip
-    outputs = estimator.outputs_
     fit = Fit.of(
-        plan, estimator, outputs, settle(rule, plan, outputs), seconds=estimator.seconds_,
+        plan, estimator, estimator.outputs_, rule, seconds=estimator.seconds_,
         notes=(*plan.notes, *estimator.notes_), coverage=request.coverage,
     )  # fmt: skip
     of_compared = callback.of_compared()
@@ -229,8 +229,7 @@ def train_baselines(
         if any(result.stopped == ASKED for result in results):
             return ()
         about = {"name": name, "title": get_system(name).title, "meaning": meaning}
-        decision = settle(rule, plan, outputs)
-        made.append(Fit.of(plan, other, outputs, decision, seconds=seconds, **about))
+        made.append(Fit.of(plan, other, outputs, rule, seconds=seconds, **about))
     return tuple(made)
 
 

@@ -422,8 +422,8 @@ class DryRun:
 
 def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     """Estimate what fitting an estimator to a planned graph takes; nothing is allocated."""
-    graph, system = plan.graph, estimator.build_system()
     available, device = memory_of_process(), pick_device(estimator.device)
+    graph, system = plan.graph, estimator.build_system()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
     cost = estimate_cost(system, graph, len(plan.split.train), available)
     return DryRun(cost, available, rows + 2 * cost.memory.optimizer, device)

@@ -81,7 +81,6 @@ def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, .
     """Explain the first vertices of a list."""
     most = MOST_LIKELY_EXPLAINED if listed.name == MOST_LIKELY else MOST_EXPLAINED
     some = listed.vertices[:most].tolist()
-    some = some[: book.affordable(some, WORK)]
     about: dict[str, Any] = {}
     if listed.columns is not None:
         about = {"output": [fit.names[c] for c in listed.columns[: len(some)].tolist()]}
@@ -89,7 +88,7 @@ def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, .
         about = {"answered": [fit.positive] * len(some)}
     elif listed.name == DOUBTED:
         about = {"against": fit.plan.target.codes[some].tolist()}
-    return tuple(book.explain(some, most=MOST_NAMED, **about)) if some else ()
+    return tuple(book.explain(some, most=MOST_NAMED, work=WORK, **about))
 
 
 def rank(fit: Fit) -> Index:
@@ -112,12 +111,11 @@ def find_reasons(fit: Fit, book: CaseBook, order: Index) -> dict[int, str]:
     answered = np.zeros(len(order), dtype=bool)
     answered[to_answer(fit)] = True
     some = order[answered[order]][:MOST_LISTED].tolist()
-    some = some[: book.affordable(some, WORK, quick=True)]
     about: dict[str, Any] = {}
     if fit.positive is not None:
         about = {"answered": [fit.positive] * len(some)}
-    found = book.explain(some, quick=True, **about) if some else []
-    return {v: why.because() for v, why in zip(some, found, strict=True)}
+    found = book.explain(some, quick=True, work=WORK, **about)
+    return {v: why.because() for v, why in zip(some, found, strict=False)}
 
 
 def to_answer(fit: Fit) -> Index:

@@ -255,8 +255,8 @@ def weigh_parts(
     growing = () if not any(part.system.recognises for part in parts) else SHARES
     learned: dict[str, Any] = {"train": split.train, "class_weight": class_weight}
     of_new = (outputs_for_new(prepared, parts, weighed, s, seed, **learned) for s in growing)
-    folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     movable = np.array([not part.system.keeps_graph for part in parts])
+    folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
     elsewhere_pool = weigh(movable, elsewhere) if movable.any() else pool
     leading = parts[int(pool.shares.argmax())].runs[0]
