@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.calibration import Calibration, Folded, check_calibrated, sets_at
 from graphfilter.models import Network
+from graphfilter.models.correction import N_FILTERED
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
@@ -164,7 +165,38 @@ def fitted_members(
                 )
                 members.append(member)
                 outputs.append(run.probabilities)
+        if outcome.correction is not None:
+            members, last = with_correction(members, outcome)
+            outputs.append(last)
     return members, outputs
+
+
+def with_correction(
+    members: list[FittedMember], outcome: CommitteeOutcome
+) -> tuple[list[FittedMember], Array]:
+    """Return the members with what is added to their numbers, and what that is (n, T)."""
+    correction, pool = outcome.correction, outcome.pool
+    assert correction is not None
+    added, n_numbers = correction.probabilities, correction.probabilities.shape[1]
+    told = (pool.coefficients * pool.spreads).sum(axis=0)
+    spread = added.std(axis=0)
+    share = float((spread / np.maximum(told + spread, 1e-12)).mean())
+    ones = np.ones(n_numbers)
+    last = FittedMember(
+        correction.system, correction.network, correction.result, weight_elsewhere=0.0,
+        columns=N_FILTERED * n_numbers, share=share, coefficients=ones,
+        coefficients_elsewhere=0 * ones, folds=np.ones((len(outcome.folds), n_numbers)),
+        growing=np.ones((len(KNOWN_SHARES), n_numbers)),
+    )  # fmt: skip
+    rest = [replace(member, share=(1 - share) * member.share) for member in members]
+    # Where no other knows vertices, their weights for graphs that grew are those elsewhere.
+    if not outcome.growing:
+        rest = [
+            replace(m, growing=np.repeat(m.coefficients_elsewhere[None], len(KNOWN_SHARES), axis=0))
+            for m in rest
+            if m.coefficients_elsewhere is not None
+        ]
+    return [*rest, last], added
 
 
 def _adaptive(network: Network[Any]) -> bool:
@@ -237,6 +269,8 @@ def combine(
 
 def _pooled(answers: Sequence[Array], coefficients: Sequence[Any], task: Task) -> Array:
     pooling, weights = pooling_of(task), np.stack(coefficients)
+    if task is REGRESSION:  # They add up to 1, but for a correction, which is added as it is.
+        return np.einsum("mt,mnt->nt", weights, np.stack(answers))
     pool = pooling.kind(weights, np.ones(weights.shape), np.ones(weights.shape))
     return pool.answer(pooling.read(answers))
 

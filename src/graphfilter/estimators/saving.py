@@ -24,7 +24,7 @@ from graphfilter.estimators.members import KNOWN_SHARES, FittedMember, has_folds
 from graphfilter.filters.base import read_config
 from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
 from graphfilter.models.scaling import SCALINGS, FeatureScaler
-from graphfilter.models.views import VIEWS
+from graphfilter.models.views import MISSED, VIEWS
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.kinds import without_edges
 from graphfilter.systems import System, outside
@@ -499,7 +499,8 @@ class SavedConfig:
 
     def held(self, tensors: Mapping[str, Tensor]) -> np.ndarray | None:
         """Return the fold that each fitted vertex was held out in; None where there were none."""
-        folds = [member.held_fold for member in self.members]
+        # What is added for residuals has learned from answers, and is no member of a kind.
+        folds = [member.held_fold for member in self.members if member.view != MISSED]
         if "held" not in tensors:
             if any(fold is not None for fold in folds):
                 raise ValueError("members with folds, but the folds of vertices are missing")

@@ -8,6 +8,7 @@ committee; networks of other papers come with the package ``graphfilter_research
 
 from graphfilter.models.base import *
 from graphfilter.models.channels import *
+from graphfilter.models.correction import *
 from graphfilter.models.deep import *
 from graphfilter.models.forest import *
 from graphfilter.models.hops import *

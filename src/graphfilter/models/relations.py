@@ -99,6 +99,18 @@ def told(targets: NDArray[Any], rows: NDArray[np.int64], n_classes: int) -> dict
     }
 
 
+def told_of(
+    graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None
+) -> NDArray[np.int64]:
+    """Return which row of what is told each vertex of a graph has (n,); -1 where it has none."""
+    rows = found["told_rows"]
+    n_fitted = graph.n_vertices if known is None else known.n_fitted
+    told = np.full(n_fitted + 1, -1)  # Of the number -1, of a vertex that is new, nothing is.
+    inside = rows < n_fitted
+    told[rows[inside]] = np.flatnonzero(inside)
+    return told[: graph.n_vertices] if known is None else told[known.numbers]
+
+
 def fix_around(
     graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None = None
 ) -> Callable[[Features], Columns]:
@@ -277,12 +289,8 @@ def _known_sums(
 
     A labelled vertex is told nothing of its own fold.
     """
-    rows, values, folds = (found[f"told_{name}"] for name in ("rows", "values", "folds"))
-    n_fitted = graph.n_vertices if known is None else known.n_fitted
-    told = np.full(n_fitted + 1, -1)  # Of the number -1, of a vertex that is new, nothing is.
-    inside = rows < n_fitted
-    told[rows[inside]] = np.flatnonzero(inside)
-    own = told[: graph.n_vertices] if known is None else told[known.numbers]
+    values, folds = found["told_values"], found["told_folds"]
+    own = told_of(graph, found, known)
     is_told = own >= 0
     # The last column counts those that are known.
     numbers = np.zeros((graph.n_vertices, values.shape[1] + 1))

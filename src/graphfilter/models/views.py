@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.edges import index_type
 from graphfilter.data.graph import Graph
+from graphfilter.models.correction import fix_missed
 from graphfilter.models.places import (
     Known,
     averaging,
@@ -48,6 +49,8 @@ COMPRESSED_AVERAGES = "compressed averages"
 AROUND = "around"
 # Neighbours' columns beside a vertex's own, and known labels.
 BESIDE = "beside"
+# What a committee is known to miss around a vertex.
+MISSED = "missed"
 
 
 def _nothing(graph: Graph, features: Features) -> Found:
@@ -209,6 +212,7 @@ VIEWS: dict[str, View] = {
     COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
     AROUND: View(fix_around, find_around, recognises=True),
     BESIDE: View(fix_beside, find_beside, recognises=True),
+    MISSED: View(fix_missed, recognises=True, reads_features=False),
     "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
     "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
     "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),

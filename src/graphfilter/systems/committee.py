@@ -196,6 +196,7 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
             request.class_weight,
             failed,
             refits=committee.refits and not request.of_past and not training.stopped,
+            corrects=not request.of_past,
         )
         for of_split, split, seed in zip(
             zip(*named, strict=True), splits, request.seeds, strict=True

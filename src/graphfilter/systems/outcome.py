@@ -8,6 +8,7 @@ trained again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.filters import PageRankFilterConfig
-from graphfilter.models import Fitted, Network
+from graphfilter.models import Correction, CorrectionConfig, Fitted, Network
+from graphfilter.models.correction import N_GROUPS, robust
+from graphfilter.models.relations import told
+from graphfilter.models.views import MISSED
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import Split
 from graphfilter.systems.networks import (
@@ -31,7 +35,7 @@ from graphfilter.systems.networks import (
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import NO_FOLD, Prepared, held_folds
 from graphfilter.systems.system import System
-from graphfilter.training import Task
+from graphfilter.training import REGRESSION, FitResult, Task
 from graphfilter.training.epoch import SUPERFLUOUS
 
 # Shares of a graph's vertices that are known, at which members are weighed as in between the
@@ -164,6 +168,8 @@ class CommitteeOutcome(Outcome):
         see :func:`~graphfilter.systems.prepared.held_folds`.
     failed : dict of str to str
         Why members that should have been trained have no part, by title.
+    correction : Outcome or None
+        Of numbers: what is added to the pool's answers, where that helps.
     """
 
     parts: tuple[Part, ...]
@@ -174,6 +180,7 @@ class CommitteeOutcome(Outcome):
     pooled: NDArray[np.float64]
     folds: tuple[Pool, ...]
     failed: dict[str, str] = field(default_factory=dict)
+    correction: Outcome | None = None
 
     @property
     def held(self) -> NDArray[np.int8] | None:
@@ -215,11 +222,13 @@ def weigh_parts(
     failed: dict[str, str],
     *,
     refits: bool = False,
+    corrects: bool = False,
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split.
 
     Where every labelled vertex is answered for without its label, they are weighed on all. Where a
-    committee ``refits``, cheap members then learn from validation vertices too.
+    committee ``refits``, cheap members then learn from validation vertices too. Of numbers what the
+    members together miss at neighbours is added, where it ``corrects``.
     """
 
     def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -272,11 +281,16 @@ def weigh_parts(
             for i, part in enumerate(parts)
         ]
         logits = pooling.read([part.probabilities for part in parts])
+    answers, correction = pool.answer(logits), None
+    if corrects and prepared.task is REGRESSION and prepared.graph.n_edges and len(weighed):
+        seen = split.train if held_out is None else split.train[:0]
+        correction = fit_correction(prepared, truth - answers, seen, labelled, weighed)
+        answers = answers if correction is None else answers + correction.probabilities
     return CommitteeOutcome(
         committee,
         leading.network,
         leading.result,
-        pool.answer(logits),
+        answers,
         sum(part.seconds for part in parts),
         min(run.side_by_side for part in parts for run in part.runs),
         tuple(parts),
@@ -287,7 +301,49 @@ def weigh_parts(
         logits,
         tuple(fit(used, others) for others in folds),
         failed,
+        correction,
     )
+
+
+CORRECTION = System(
+    "correction",
+    "what is missed at neighbours",
+    CorrectionConfig(),
+    setting="own",
+    view=MISSED,
+    operator="adjacency",
+)
+
+
+def fit_correction(
+    prepared: Prepared,
+    residuals: NDArray[np.float64],
+    seen: NDArray[np.int64],
+    unseen: NDArray[np.int64],
+    weighed: NDArray[np.int64],
+) -> Outcome | None:
+    """Return what residuals (n, T) around a vertex add to its answer; None where it is nothing.
+
+    Models have learned from the vertices that they have ``seen``, not from the others. Some of
+    these say what the residuals of all are worth.
+    """
+    started = time.perf_counter()
+    rows, n_numbers = np.concatenate([seen, unseen]), residuals.shape[1]
+    values = np.zeros((len(residuals), N_GROUPS * n_numbers))
+    values[seen, :n_numbers] = robust(residuals[seen])
+    values[unseen, n_numbers:] = robust(residuals[unseen])
+    found = told(values, rows, n_numbers)
+    columns = rows_of(prepared.seen_as(MISSED, found))
+    model = Correction(columns.shape[1], n_numbers)
+    model.fit(columns[weighed], robust(residuals[unseen])[np.searchsorted(unseen, weighed)])
+    if not model.weight.any():
+        return None
+    model.keep_view(found)
+    (answers,) = predict_networks(prepared, CORRECTION, [model])
+    seconds = time.perf_counter() - started
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    result = FitResult(state, {"loss": np.zeros(0)}, 0, "fitted", seconds)
+    return Outcome(CORRECTION, model, result, answers, seconds, 1)
 
 
 # Labels below this frequency are low: those that have nothing to do with the edges are near 1.
