@@ -38,8 +38,7 @@ from graphfilter import Graph, GraphClassifier, SGFClassifier
 from graphfilter.data import load_dataset, make_csbm
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.endpoint import Endpoint
-from graphfilter.web.scorer import Limits, Scorer
+from graphfilter.web.endpoint import Endpoint, Limits, Scorer
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 N_CLIENTS = 50

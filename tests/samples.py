@@ -11,7 +11,7 @@ import scipy.io
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.data import npz
+from graphfilter.data import files
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 
@@ -42,7 +42,7 @@ def masks(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def write_npz(folder: Path, graph: Graph = SAMPLE) -> Path:
-    npz.write_npz(graph, folder / "tiny.npz")
+    files.write_npz(graph, folder / "tiny.npz")
     return folder / "tiny.npz"
 
 

@@ -129,8 +129,7 @@ def test_names_of_the_package_in_the_docs_exist() -> None:
 
 
 def test_options_named_in_the_docs_exist() -> None:
-    from graphfilter.cli.app import app
-    from graphfilter.cli.options import OLD
+    from graphfilter.cli.app import OLD, app
 
     def options(command: Any) -> set[str]:
         own = {word for p in command.params for word in (*p.opts, *p.secondary_opts)}

@@ -29,7 +29,6 @@ once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Aroun
 """
 
 from graphfilter.filters.pyg import (
-    AddLabelFrequency,
     ChebyshevFilterConv,
     ExactPageRankFilterConv,
     FilterConv,
@@ -37,12 +36,10 @@ from graphfilter.filters.pyg import (
     PageRankFilterConv,
     PowerFilterConv,
     StackedFilterConv,
-    diagnose,
     prepare_operator,
 )
 
 __all__ = [
-    "AddLabelFrequency",
     "ChebyshevFilterConv",
     "ExactPageRankFilterConv",
     "FilterConv",
@@ -50,6 +47,5 @@ __all__ = [
     "PageRankFilterConv",
     "PowerFilterConv",
     "StackedFilterConv",
-    "diagnose",
     "prepare_operator",
 ]

@@ -15,8 +15,7 @@ import typer.main
 from hypothesis import given, strategies as st
 
 import graphfilter
-from graphfilter.cli.app import app, laid_out
-from graphfilter.cli.options import MEANT, OLD, PANELS, RARE, RUN, renewed
+from graphfilter.cli.app import MEANT, OLD, PANELS, RARE, RUN, app, laid_out, renewed
 from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.training.loop import Training
 from graphfilter.util.errors import DataFileError

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from graphfilter import SGFClassifier
-from graphfilter.cli import progress as progress_module
-from graphfilter.cli.progress import training_bar
+from graphfilter.cli import screen as progress_module
+from graphfilter.cli.screen import training_bar
 from graphfilter.data import make_csbm
 from graphfilter.training import Callback, Progress
 

@@ -22,9 +22,13 @@ from graphfilter.data.graph import Graph
 from graphfilter.filters import StackedFilter, apply_filters
 from graphfilter.operators import Operator, kernels as choice, make_operator
 from graphfilter.operators.kernels import make_kernel, native_kernel
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, block_width, native_library
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, TorchKernel
+from graphfilter.operators.kernels.product_kernel import (
+    FactoredMatrix,
+    ProductKernel,
+    Step,
+    TorchKernel,
+)
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.systems import Prepared

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from graphfilter.models.layers import Linear, linear_side_by_side
 from graphfilter.operators import SparseFeatures, kernels, to_tensor
-from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels.native_kernel import native_library
+from graphfilter.operators.sparse import draw
 
 MATRIX = sp.random_array((70, 30), density=0.2, rng=0, dtype=np.float32).tocsr()
 CPU = torch.device("cpu")

@@ -14,13 +14,13 @@ from graphfilter.data import make_karate
 from graphfilter.filters import StackedFilter
 from graphfilter.models.deep import residual_layers
 from graphfilter.operators import adjacency
-from graphfilter.operators.dropout import draw
 from graphfilter.operators.kernels.native_kernel import (
     LEVELS,
     LIBRARY,
     choose_level,
     native_library,
 )
+from graphfilter.operators.sparse import draw
 
 pytestmark = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")
 N, CPU = 34, torch.device("cpu")

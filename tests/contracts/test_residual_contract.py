@@ -12,9 +12,9 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import deep as module
 from graphfilter.models.deep import residual_layers
 from graphfilter.operators import Operator, adjacency
-from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.kernels import native_kernel, native_residual
 from graphfilter.operators.kernels.native_kernel import native_library
+from graphfilter.operators.sparse import Drawn, draw
 from graphfilter.util.errors import GraphError
 
 NOT_BUILT = pytest.mark.skipif(native_library() is None, reason="the CPU kernel was not built")

@@ -20,7 +20,7 @@ API = Path(__file__).resolve().parents[2] / "docs" / "api"
 ENTRY = re.compile(r"^\.\. (?:auto(?:class|function)|py:(?:data|class)):: (\w+)$", re.M)
 ROOM = re.compile(r"^\.\. automodule:: ([\w.]+)$", re.M)
 # Readers of files of a fixed layout, which an example would have to bring.
-WITHOUT_EXAMPLES = ("graphfilter.data.files", "graphfilter.data.npz", readers.__name__)
+WITHOUT_EXAMPLES = ("graphfilter.data.files", readers.__name__)
 
 
 def public_rooms() -> list[ModuleType]:

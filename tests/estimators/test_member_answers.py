@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.estimators import members
-from graphfilter.estimators.base import VertexClassifier, VertexRegressor
+from graphfilter.estimators.graph import VertexClassifier, VertexRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.systems import networks as predicting
 from graphfilter.util.records import RowsFile

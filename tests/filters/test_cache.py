@@ -12,7 +12,7 @@ import torch
 from tests.filters.test_filters import FakeSparseTensor
 from torch import Tensor
 
-from graphfilter.filters.edge_index import OperatorCache
+from graphfilter.filters.pyg import OperatorCache
 from graphfilter.operators import Operator
 from graphfilter.pyg import (
     ChebyshevFilterConv,

@@ -25,7 +25,7 @@ from graphfilter import data
 from graphfilter.cli.app import run_command
 from graphfilter.data import make_csbm, open_store, read_tables, write_store
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.graph import SGFClassifier
 from graphfilter.runs.loading import REFERENCE_FILE
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import ModelFileError

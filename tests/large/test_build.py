@@ -17,9 +17,9 @@ import graphfilter as gf
 from graphfilter import build_store
 from graphfilter.data import Columns, TableEncoder, TextOptions
 from graphfilter.data.store import HEADER_FILE
-from graphfilter.large import build, ids as engine
+from graphfilter.large import build, vertices as engine
 from graphfilter.large.build import check_disk, open_tables
-from graphfilter.large.ids import query_batches
+from graphfilter.large.vertices import query_batches
 from graphfilter.util.errors import ConfigError, DataFileError, GraphFilterError
 
 pytest.importorskip("duckdb", reason="stores are built by duckdb: pip install graphfilter[scale]")
@@ -221,7 +221,7 @@ def test_killed_build_resumes_after_its_last_stage(
 def test_interrupt_while_edges_are_read_stops_the_build(
     tables: tuple[Path, Path], tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("graphfilter.large.edges.read_edge_blocks", die)
+    monkeypatch.setattr("graphfilter.large.build.read_edge_blocks", die)
     with pytest.raises(KeyboardInterrupt):
         build_store(*tables, tmp_path / "store", memory=MEMORY)
     monkeypatch.undo()

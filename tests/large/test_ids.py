@@ -14,8 +14,8 @@ from pyarrow import parquet
 import graphfilter as gf
 from graphfilter import build_store
 from graphfilter.data.store import map_names, write_text
-from graphfilter.large import ids
-from graphfilter.large.ids import IdIndex, hash_text
+from graphfilter.large import vertices
+from graphfilter.large.vertices import IdIndex, hash_text
 from graphfilter.util.errors import DataFileError
 
 ODD_ONES = ["a", "a\0", "\0", "", "b" * 8, "b" * 9, "Zoë", "7", "007", " 7", "c" * 512]
@@ -43,7 +43,7 @@ def check_found(index: IdIndex, words: list[str], asked: list[str]) -> None:
 @pytest.mark.parametrize("hashing", [None, *COLLIDING])
 def test_index_finds_the_numbers_of_a_dictionary(tmp_path, monkeypatch, n, hashing):
     if hashing is not None:
-        monkeypatch.setattr(ids, "hash_text", COLLIDING[hashing])
+        monkeypatch.setattr(vertices, "hash_text", COLLIDING[hashing])
     words = [*LONG_ONES, *ODD_ONES][:n]
     check_found(index_of(words, tmp_path), words, [*ODD_ONES, *LONG_ONES, "unknown"])
 
@@ -70,7 +70,7 @@ def test_first_repeated_id_is_the_first_that_stands_further_up(words, hashing, t
     expected = next(((i, first) for i, first in enumerate(seen) if i != first), None)
     with pytest.MonkeyPatch.context() as patch:
         if hashing is not None:
-            patch.setattr(ids, "hash_text", COLLIDING[hashing])
+            patch.setattr(vertices, "hash_text", COLLIDING[hashing])
         assert index_of(words, tmp_path_factory.mktemp("ids")).first_repeated() == expected
 
 
@@ -87,7 +87,7 @@ def write_tables(folder: Path, **more: Any) -> tuple[Path, Path]:
 @pytest.mark.parametrize("hashing", COLLIDING)
 def test_store_is_the_graph_in_memory_where_hashes_collide(tmp_path, monkeypatch, hashing):
     pytest.importorskip("duckdb", reason="stores are built by duckdb")
-    monkeypatch.setattr(ids, "hash_text", COLLIDING[hashing])
+    monkeypatch.setattr(vertices, "hash_text", COLLIDING[hashing])
     tables = write_tables(tmp_path)
     build_store(*tables, tmp_path / "store", memory=1 << 30)
     opened = gf.open_store(tmp_path / "store")

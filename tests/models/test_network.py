@@ -48,7 +48,7 @@ from graphfilter.operators import (
     laplacian,
     to_tensor,
 )
-from graphfilter.operators.dropout import draw
+from graphfilter.operators.sparse import draw
 from graphfilter.splits import stratified
 from graphfilter.systems import SYSTEMS
 from graphfilter.systems.system import sizes_of

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.graph import SGFClassifier
 from graphfilter.filters import StackedFilter, StackedFilterConfig
 from graphfilter.models import (
     ChannelNetwork,
@@ -45,7 +45,7 @@ from graphfilter.operators import (
     make_operator,
     to_tensor,
 )
-from graphfilter.operators.kinds import Channels, channel_names
+from graphfilter.operators.operator import Channels, channel_names
 from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, System, train_system

@@ -13,9 +13,13 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.operators import Operator, SparseFeatures, laplacian
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, TorchKernel
+from graphfilter.operators.kernels.product_kernel import (
+    FactoredMatrix,
+    ProductKernel,
+    Step,
+    TorchKernel,
+)
 from graphfilter.operators.polynomial import Basis, apply_polynomial
 from graphfilter.util.errors import GraphError
 

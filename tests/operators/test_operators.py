@@ -24,9 +24,8 @@ from graphfilter.operators import (
     laplacian,
     make_operator,
 )
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
-from graphfilter.operators.kernels.product_kernel import GramKernel, GramMatrix
-from graphfilter.operators.kinds import loop_weight
+from graphfilter.operators.kernels.product_kernel import FactoredMatrix, GramKernel, GramMatrix
+from graphfilter.operators.operator import loop_weight
 from graphfilter.operators.polynomial import Basis, apply_polynomial, apply_with_dropout
 from graphfilter.operators.sparse import SparseFeatures
 from graphfilter.util.errors import ConfigError, GraphError

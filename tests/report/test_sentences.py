@@ -17,7 +17,7 @@ from graphfilter.filters import StackedFilter
 from graphfilter.metrics import SIGNIFICANCE
 from graphfilter.report.filter import FREQUENCIES, describe_shape, mean_response
 from graphfilter.report.page import draw_run
-from graphfilter.runs.conclusion import Conclusion, conclude
+from graphfilter.runs.findings import Conclusion, conclude
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import BASELINES, Source, plan_fit

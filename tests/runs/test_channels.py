@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.graph import SGFClassifier
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import FitSummary, fit_folder
 from graphfilter.runs.loading import load_run
@@ -73,7 +73,7 @@ def test_channels_are_used_where_they_help(tmp_path, form):
 
 
 def test_channels_are_left_out_where_they_do_not_help_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("graphfilter.estimators.sgf._score", lambda outcomes, monitor: 0.5)
+    monkeypatch.setattr("graphfilter.estimators.graph._score", lambda outcomes, monitor: 0.5)
     graph = make_graph("typed")
     summary = fit(graph, tmp_path / "run", max_epochs=3)
     expected = "2 edge types not used: accuracy on 31 validation vertices is 50.0% with and "

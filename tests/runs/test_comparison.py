@@ -9,7 +9,7 @@ from tests.runs.made import made_fit, one_hot
 
 from graphfilter.runs.answers import Costs, Decision
 from graphfilter.runs.comparison import Accuracy, MeanCost, Ranking, compare
-from graphfilter.runs.conclusion import conclude
+from graphfilter.runs.findings import conclude
 from graphfilter.runs.plan import BASELINES
 
 RNG = np.random.default_rng(0)

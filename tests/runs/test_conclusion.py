@@ -7,7 +7,7 @@ import pytest
 from tests.runs.made import made_fit, one_hot
 
 from graphfilter import SGFRegressor, SystemClassifier
-from graphfilter.runs.conclusion import Conclusion, conclude
+from graphfilter.runs.findings import Conclusion, conclude
 from graphfilter.runs.plan import BASELINES, LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.systems import get_system
 from graphfilter.training import MULTILABEL, REGRESSION

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfilter.data.graph import Graph
-from graphfilter.runs.worklist import LEAST_EVIDENCE, labelled_side
+from graphfilter.runs.cases import LEAST_EVIDENCE, labelled_side
 
 
 def bipartite(n_side: int = 30, extra: int = 0, **options) -> Graph:

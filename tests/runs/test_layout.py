@@ -13,7 +13,7 @@ import pytest
 from tests.processes import Command
 
 from graphfilter.data import make_karate
-from graphfilter.estimators.sgf import SGFClassifier
+from graphfilter.estimators.graph import SGFClassifier
 from graphfilter.report.page import draw_run
 from graphfilter.runs.folder import fit_folder
 from graphfilter.runs.loading import (

@@ -11,7 +11,7 @@ from tests.runs.made import made_fit, one_hot
 from graphfilter import GraphClassifier, SGFClassifier
 from graphfilter.data import make_csbm
 from graphfilter.runs.comparison import Accuracy, compare
-from graphfilter.runs.conclusion import Evidence, compare_members, describe_groups
+from graphfilter.runs.findings import Evidence, compare_members, describe_groups
 from graphfilter.runs.fit import train_fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS, Source, plan_fit
 from graphfilter.systems.registry import GROUPS

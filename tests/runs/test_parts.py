@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 from graphfilter import Graph
-from graphfilter.runs import tables
-from graphfilter.runs.tables import parts_in_run
+from graphfilter.runs import loading
+from graphfilter.runs.loading import parts_in_run
 
 NAMES = ["a", "=b", "c", "new", "-e"]
 
@@ -29,7 +29,7 @@ def test_vertices_are_found_by_ids_also_as_a_spreadsheet_has_them(
     wanted = ["train", "val", "test", "new", "unlabelled"]
     assert parts_in_run(folder, graph).tolist() == wanted
     known, looked = graph.n_vertices, []
-    monkeypatch.setattr(tables.id_blocks, "__defaults__", (2, None))
+    monkeypatch.setattr(loading.id_blocks, "__defaults__", (2, None))
     index_in = pc.index_in
     monkeypatch.setattr(pc, "index_in", lambda *a, **k: looked.append(1) or index_in(*a, **k))
     assert parts_in_run(folder, graph).tolist() == wanted

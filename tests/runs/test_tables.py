@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from pyarrow import csv, parquet
 
 import graphfilter as gf
-from graphfilter.runs import tables
-from graphfilter.runs.tables import write_embeddings, write_predictions, write_rows
+from graphfilter.runs import loading
+from graphfilter.runs.loading import write_embeddings, write_predictions, write_rows
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
@@ -89,11 +89,11 @@ SIGNS = "=+-@\t\r"
 def test_excel_safe_changes_what_begins_a_formula_and_nothing_else(names: list[str]) -> None:
     column = pa.array(names, pa.string())
     block = pa.record_batch({"=id": column, "x": np.arange(len(names)) - 5})
-    found = tables._excel_block(block)
+    found = loading._excel_block(block)
     assert found.schema.names == ["'=id", "x"]
     assert found["x"].equals(block["x"])
     for before, after in zip(names, found["'=id"].to_pylist(), strict=True):
-        assert after == tables.excel_text(before)
+        assert after == loading.excel_text(before)
         assert after.startswith("'") == (before[:1] in (*SIGNS, "'") and before != "")
         assert after in (before, f"'{before}")
 

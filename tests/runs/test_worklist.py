@@ -12,17 +12,17 @@ from graphfilter.data.graph import Graph
 from graphfilter.estimators.targets import Target, named_target
 from graphfilter.report.cases import cases_section
 from graphfilter.runs.answers import Decision
-from graphfilter.runs.cases import CaseBook
-from graphfilter.runs.fit import Fit, train_fit
-from graphfilter.runs.plan import Plan, Source, plan_fit
-from graphfilter.runs.worklist import (
+from graphfilter.runs.cases import (
     MOST_EXPLAINED,
     MOST_LISTED,
+    CaseBook,
     least_sure,
     make_worklists,
     most_doubted,
     most_missed,
 )
+from graphfilter.runs.fit import Fit, train_fit
+from graphfilter.runs.plan import Plan, Source, plan_fit
 from graphfilter.splits import Split
 from graphfilter.training import CLASSIFICATION, MULTILABEL, REGRESSION
 

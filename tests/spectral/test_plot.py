@@ -187,7 +187,7 @@ def test_interval_of_a_filter_is_where_its_basis_is_bounded() -> None:
     assert ChebyshevFilter(3, lambda_max=1.5).interval == pytest.approx((0.0, 1.5))
 
 
-SWITCH = "graphfilter.spectral.density._EXACT_UP_TO"
+SWITCH = "graphfilter.spectral.plot._EXACT_UP_TO"
 
 
 @pytest.fixture(scope="module")

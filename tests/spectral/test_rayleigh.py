@@ -121,7 +121,7 @@ def test_feature_frequency_takes_rows_of_subnormal_numbers(make):
 
 @pytest.mark.parametrize("block", [1, 7, 10**9])
 def test_sparse_signals_have_the_frequencies_of_dense_ones(small_graph, monkeypatch, block):
-    monkeypatch.setattr("graphfilter.spectral.frequency._SPARSE_PRODUCTS", block)
+    monkeypatch.setattr("graphfilter.spectral.diagnosis._SPARSE_PRODUCTS", block)
     rng = np.random.default_rng(1)
     dense = rng.standard_normal((small_graph.n_vertices, 40))
     dense *= rng.random(dense.shape) < 0.3

@@ -49,13 +49,13 @@ from graphfilter.runs.drift import LossBins
 from graphfilter.splits import Split, stratified
 from graphfilter.training import SCALES, TargetScale, TrainConfig, train
 from graphfilter.training.epoch import Run
-from graphfilter.training.scales import allowed_range, choose_scale, log_likelihood
 from graphfilter.training.scores import (
     LABEL_METRICS,
     NUMBER_METRICS,
     score_labels,
     score_numbers,
 )
+from graphfilter.training.tasks import allowed_range, choose_scale, log_likelihood
 from graphfilter.util.errors import ConfigError
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)

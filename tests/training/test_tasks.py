@@ -31,7 +31,7 @@ from graphfilter.training import (
     train,
 )
 from graphfilter.training.epoch import Adam
-from graphfilter.training.monitors import OF_CLASSES as SCORES, OF_LABELS
+from graphfilter.training.scores import OF_CLASSES as SCORES, OF_LABELS
 from graphfilter.util.errors import ConfigError, GraphError
 
 N = 90

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from graphfilter.data import make_karate, write_tables
-from graphfilter.data.npz import write_npz
+from graphfilter.data.files import write_npz
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter.util.files import TEMPORARY, atomic_file, in_use, locked, scratch_folder
 from graphfilter.util.records import write_json, write_tensors

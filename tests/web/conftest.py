@@ -55,7 +55,7 @@ def scorer(run: Path, tables: Path):
     pytest.importorskip("uvicorn", reason="the packages of the endpoint are not installed")
     from graphfilter.data import read_tables
     from graphfilter.runs.loading import load_run
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     estimator, about, encoder = load_run(run)
     graph, _ = read_tables(tables / "edges.csv", tables / "vertices.csv", encoder=encoder)
@@ -64,8 +64,7 @@ def scorer(run: Path, tables: Path):
 
 @pytest.fixture(scope="session")
 def ask(scorer) -> Iterator[WebClient]:
-    from graphfilter.web.endpoint import Endpoint
-    from graphfilter.web.scorer import Limits
+    from graphfilter.web.endpoint import Endpoint, Limits
 
     with Endpoint(scorer, limits=Limits(vertices=20, bytes=1 << 16)) as endpoint:
         yield WebClient(endpoint.url)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from tests.web_client import Reply, WebClient
 
-from graphfilter.web.scorer import Limits, read_score_request
+from graphfilter.web.endpoint import Limits, read_score_request
 from graphfilter.web.server import RequestError
 
 GOOD = {"age": 0.4, "size": 1.0, "colour": "red"}

@@ -10,8 +10,14 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.endpoint import describe_model, example_new, render_docs
-from graphfilter.web.scorer import Limits, Scorer, read_score_request
+from graphfilter.web.endpoint import (
+    Limits,
+    Scorer,
+    describe_model,
+    example_new,
+    read_score_request,
+    render_docs,
+)
 
 
 def refs(content: Any) -> set[str]:

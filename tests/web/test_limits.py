@@ -11,8 +11,7 @@ import pytest
 from tests.web_client import WebClient
 
 from graphfilter.util.errors import GraphFilterError
-from graphfilter.web.endpoint import Endpoint
-from graphfilter.web.scorer import Limits
+from graphfilter.web.endpoint import Endpoint, Limits
 
 ONE = {"vertices": [{"features": {"age": 0.4, "size": 1.0, "colour": "red"}}]}
 

@@ -13,7 +13,7 @@ from tests.web_client import WebClient
 
 import graphfilter as gf
 from graphfilter.runs.loading import RunDescription
-from graphfilter.web.scorer import Neighbour, Vertex
+from graphfilter.web.endpoint import Neighbour, Vertex
 
 # In predictions.csv.
 DIGITS = 5e-7
@@ -127,7 +127,7 @@ def graph() -> gf.Graph:
 
 def test_features_without_a_table_are_a_list_and_edges_have_weights(graph: gf.Graph) -> None:
     from graphfilter.data.from_tables import grow
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     clf = gf.SGFClassifier(n_layers=3, max_epochs=5, random_state=0).fit(graph=graph)
     scorer = Scorer(clf, RunDescription(), None, graph)
@@ -153,7 +153,7 @@ def test_requests_hash_their_own_ids_alone(
     """A new vertex may be one of the fit that the graph has not."""
     from graphfilter.data.from_tables import grow
     from graphfilter.estimators import earlier
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     named = graph.replace(vertex_names=[f"v{i}" for i in range(50)])
     options = {"effort": "low", "max_epochs": 5, "random_state": 0}
@@ -176,7 +176,7 @@ def test_requests_hash_their_own_ids_alone(
 
 
 def test_numbers_and_several_labels_have_answers_of_their_own(graph: gf.Graph) -> None:
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     x = np.asarray(graph.features)
     numbers = gf.SGFRegressor(n_layers=2, max_epochs=5, random_state=0)
@@ -204,7 +204,7 @@ def ring() -> gf.Graph:
 
 def test_the_farther_one_looks_the_nearer_are_the_scores_of_new_vertices(ring: gf.Graph) -> None:
     """Of a committee that trusts a low-pass filter, which reaches every vertex."""
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     clf = gf.GraphClassifier(max_epochs=5, random_state=0).fit(graph=ring)
     assert clf.held_ is not None
@@ -224,7 +224,7 @@ def test_new_vertices_are_scored_on_those_near_them(
 ) -> None:
     """Exactly where a filter reaches no farther; nearly by networks of more layers."""
     monkeypatch.setattr("graphfilter.systems.committee.MOST_REPEATS", 1)
-    from graphfilter.web.scorer import Scorer
+    from graphfilter.web.endpoint import Scorer
 
     clf = (
         gf.SGFClassifier(n_layers=3, max_epochs=5, random_state=0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from graphfilter.cli.options import ExcelSafe, option_field
+from graphfilter.cli.app import ExcelSafe, option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import RunOptions
 from graphfilter.util.errors import ConfigError
@@ -157,9 +157,8 @@ class Suggest(RunOptions):
 
     def __call__(self) -> None:
         """Load the model, read the graph, rank its vertices and print."""
-        from graphfilter.runs.loading import check_outputs
+        from graphfilter.runs.loading import check_outputs, excel_text
         from graphfilter.runs.predict import check_unlabelled, suggest_run
-        from graphfilter.runs.tables import excel_text
         from graphfilter.util.files import atomic_file, check_file
 
         if self.csv is not None:

@@ -16,8 +16,15 @@ from graphfilter.cli.fit_options import (
     TargetOptions,
     TrainingOptions,
 )
-from graphfilter.cli.progress import training_bar, what_is_kept
-from graphfilter.cli.screen import end_stopped, say, show_table, tell, word_of
+from graphfilter.cli.screen import (
+    end_stopped,
+    say,
+    show_table,
+    tell,
+    training_bar,
+    what_is_kept,
+    word_of,
+)
 from graphfilter.cli.sources import model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
 
@@ -200,7 +207,7 @@ def run_fit(
     plan: "Plan", estimator: "VertexEstimator", how: Fit, request: "FitRequest", *, baselines: bool
 ) -> None:
     """Fit an estimator and show its scores."""
-    from graphfilter.estimators.sgf import AUTO, AdaptiveEstimator, has_channels
+    from graphfilter.estimators.graph import AUTO, AdaptiveEstimator, has_channels
     from graphfilter.report.page import draw_run
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.loading import checkpoints

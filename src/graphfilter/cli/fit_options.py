@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.cli.options import (
+from graphfilter.cli.app import (
     ANSWER,
     FEW_ANSWERS,
     FEW_TRAINING,
@@ -209,10 +209,11 @@ class TrainingOptions:
             EFFORTS,
             GraphClassifier,
             GraphRegressor,
+            SGFClassifier,
+            SGFRegressor,
             SystemClassifier,
             SystemRegressor,
         )
-        from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 
         values: dict[str, Any] = {
             "max_epochs": self.epochs,

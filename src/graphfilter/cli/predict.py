@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphfilter.cli.options import ExcelSafe, option_field
+from graphfilter.cli.app import ExcelSafe, option_field
 from graphfilter.cli.screen import in_options, say, waiting
 from graphfilter.cli.sources import RunOptions, read_values
 from graphfilter.util.errors import ConfigError
@@ -74,9 +74,8 @@ class Predict(RunOptions):
         """Check, load the model, read the graph; predict, write, and say what to expect."""
         self._check_files()
         from graphfilter.report.page import write_prediction_report
-        from graphfilter.runs.loading import read_reference
+        from graphfilter.runs.loading import read_reference, write_embeddings
         from graphfilter.runs.predict import as_fitted, describe_answers, predict_run
-        from graphfilter.runs.tables import write_embeddings
         from graphfilter.util.files import scratch_folder
 
         estimator, about, encoder = self.load()
@@ -137,8 +136,7 @@ class Predict(RunOptions):
             check_file(self.report, overwrite=self.overwrite)
             if self.report.resolve() == self.out.resolve():
                 raise ConfigError("--report and --out must be different files.")
-        from graphfilter.runs.loading import check_outputs
-        from graphfilter.runs.tables import check_embeddings_file
+        from graphfilter.runs.loading import check_embeddings_file, check_outputs
 
         if self.embeddings is not None:
             check_embeddings_file(self.embeddings, overwrite=self.overwrite)

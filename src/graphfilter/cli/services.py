@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from graphfilter.cli.options import option_field
+from graphfilter.cli.app import option_field
 from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import GraphOptions, RunOptions
 
@@ -63,8 +63,7 @@ class Serve(RunOptions):
 
     def __call__(self) -> None:
         """Load the model and its graph, score the graph once, and serve until stopped."""
-        from graphfilter.web.endpoint import Endpoint, read_token
-        from graphfilter.web.scorer import Limits, Scorer
+        from graphfilter.web.endpoint import Endpoint, Limits, Scorer, read_token
         from graphfilter.web.server import serve
 
         limits = Limits(self.most_mb << 20, self.most_vertices, self.seconds, self.most_waiting)

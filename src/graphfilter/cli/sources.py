@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphfilter.cli.options import (
+from graphfilter.cli.app import (
     COLUMNS,
     FEW_TABLES,
     FEW_TRAINING,
@@ -23,8 +23,7 @@ from graphfilter.cli.options import (
     Run,
     option_field,
 )
-from graphfilter.cli.progress import download_bar
-from graphfilter.cli.screen import in_options, tell, waiting, word_of
+from graphfilter.cli.screen import download_bar, in_options, tell, waiting, word_of
 from graphfilter.util.errors import ConfigError, check_name
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from graphfilter.data.files import (
     read_graph,
     read_matrix_market,
     read_networkx,
+    read_npz,
+    write_npz,
     write_tables,
 )
 from graphfilter.data.from_tables import read_tables
-from graphfilter.data.npz import read_npz, write_npz
 from graphfilter.data.store import open_store, write_store
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns

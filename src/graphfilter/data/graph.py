@@ -19,11 +19,12 @@ from graphfilter.data.attributes import (
     check_sparse,
     check_weights,
     count_vertices,
+    hetero_parts,
+    is_hetero,
     number_names,
     on_host,
 )
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
-from graphfilter.data.hetero import hetero_parts, is_hetero
 from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.build import GraphParts, read_frames, telling
 from graphfilter.tables.columns import Features

@@ -3,10 +3,11 @@
 from graphfilter.estimators.graph import (
     GraphClassifier,
     GraphRegressor,
+    SGFClassifier,
+    SGFRegressor,
     SystemClassifier,
     SystemRegressor,
 )
-from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
 
 __all__ = [
     "GraphClassifier",

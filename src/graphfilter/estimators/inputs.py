@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from graphfilter.data.attributes import check_real, check_sparse, named_pairs, on_host
+from graphfilter.data.attributes import check_real, check_sparse, is_hetero, named_pairs, on_host
 from graphfilter.data.graph import Graph
-from graphfilter.data.hetero import is_hetero
 from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.estimators.targets import Target, detached, in_one_line
 from graphfilter.splits import Split, check_vertices

@@ -48,8 +48,7 @@ from graphfilter.estimators.members import (
     fitted_members,
     has_folds,
 )
-from graphfilter.estimators.model_card import write_card
-from graphfilter.estimators.saving import load_estimator, save_estimator
+from graphfilter.estimators.saving import load_estimator, save_estimator, write_card
 from graphfilter.estimators.targets import Target
 from graphfilter.filters import Filter
 from graphfilter.models.places import Known

@@ -34,7 +34,7 @@ from graphfilter.data.store import (
 )
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.operators import Operator
-from graphfilter.operators.kernels.factored_matrix import as_shared, made_to_be_kept
+from graphfilter.operators.kernels.product_kernel import as_shared, made_to_be_kept
 from graphfilter.operators.polynomial import COLUMNS, stack_powers, walk_powers
 from graphfilter.util.errors import DataFileError, GraphError, ModelFileError
 from graphfilter.util.files import OWN, scratch_folder

@@ -20,7 +20,7 @@ from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, lay
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
 from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
-from graphfilter.operators.kinds import Channels, channel_names
+from graphfilter.operators.operator import Channels, channel_names
 from graphfilter.util.errors import ConfigError
 
 __all__ = ["ChannelNetwork", "ChannelNetworkConfig"]
@@ -64,7 +64,7 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConf
     config : ChannelNetworkConfig
     n_features, n_classes : int
     channels : tuple of str
-        The names of the channels, by which :class:`~graphfilter.operators.kinds.Channels` has
+        The names of the channels, by which :class:`~graphfilter.operators.operator.Channels` has
         their operators.
     generator : torch.Generator, optional
         For the initial weights.

@@ -34,8 +34,8 @@ from graphfilter.models.layers import (
     matmul_side_by_side,
 )
 from graphfilter.operators import Operator
-from graphfilter.operators.dropout import Drawn, draw
 from graphfilter.operators.kernels.native_residual import residual, takes_residual
+from graphfilter.operators.sparse import Drawn, draw
 from graphfilter.util.errors import ConfigError, GraphError
 
 __all__ = [

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.operators import SparseFeatures
-from graphfilter.operators.dropout import Drawn, draw
+from graphfilter.operators.sparse import Drawn, draw
 from graphfilter.util.machine import blocks
 
 __all__ = ["Linear", "drop"]

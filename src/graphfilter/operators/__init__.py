@@ -4,8 +4,9 @@
 are available, and with torch otherwise.
 """
 
-from graphfilter.operators.kinds import (
+from graphfilter.operators.operator import (
     OPERATORS,
+    Operator,
     adjacency,
     augmented_adjacency,
     co_citation,
@@ -13,7 +14,6 @@ from graphfilter.operators.kinds import (
     laplacian,
     make_operator,
 )
-from graphfilter.operators.operator import Operator
 from graphfilter.operators.sparse import SparseFeatures, to_tensor
 
 __all__ = [

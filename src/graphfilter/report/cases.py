@@ -7,9 +7,15 @@ from typing import Any
 
 from graphfilter.estimators.explanation import Explanation
 from graphfilter.report.neighbourhood import places_of
-from graphfilter.runs.cases import Neighbourhood
+from graphfilter.runs.cases import (
+    LARGEST_ERRORS,
+    LEAST_SURE,
+    MOST_LIKELY,
+    MOST_LISTED,
+    Neighbourhood,
+    WorkList,
+)
 from graphfilter.runs.fit import PARTS, Fit
-from graphfilter.runs.worklist import LARGEST_ERRORS, LEAST_SURE, MOST_LIKELY, MOST_LISTED, WorkList
 from graphfilter.training import REGRESSION
 from graphfilter.util.pictures import shorten
 from graphfilter.util.words import number

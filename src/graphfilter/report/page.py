@@ -19,9 +19,8 @@ from graphfilter.report.cases import cases_section
 from graphfilter.report.filter import filter_section, learning_data
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
-from graphfilter.runs.conclusion import describe_agreement
 from graphfilter.runs.drift import Drift
-from graphfilter.runs.findings import PageContent, describe_spread
+from graphfilter.runs.findings import PageContent, describe_agreement, describe_spread
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.folder import FitSummary
 from graphfilter.runs.loading import CHANNELS_FILE, FILTER_FILE, REPORT_FILE

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphfilter.spectral import Density
-from graphfilter.spectral.density import draw_densities
-from graphfilter.spectral.plot import FilterView, common_signs, draw_view
+from graphfilter.spectral.plot import FilterView, common_signs, draw_densities, draw_view
 from graphfilter.util.files import atomic_file
 from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, shorten, unframe
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier, VertexRegressor
 from graphfilter.estimators.calibration import check_coverage, fewest_for
+from graphfilter.estimators.graph import VertexClassifier, VertexRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.comparing import LEVEL, wilson_interval
 from graphfilter.runs.plan import FitRequest, Plan

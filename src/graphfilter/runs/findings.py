@@ -1,6 +1,7 @@
-"""What is measured of a fit, computed once: ``metrics.json``, and what its page shows.
+"""What a fit shows, computed once: ``metrics.json``, and what its page shows and says.
 
 Page, files and terminal only read it: they ask no estimator and measure nothing themselves.
+Sentences follow from scores alone, and are of one mind: each is said by its conditions.
 """
 
 from __future__ import annotations
@@ -14,22 +15,350 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.graph import OfCommittee
-from graphfilter.estimators.sgf import CHANNELS
+from graphfilter.estimators.graph import CHANNELS, AdaptiveEstimator, OfCommittee
 from graphfilter.estimators.vertex import VertexEstimator, filter_at
 from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
-from graphfilter.operators.kinds import Channels
-from graphfilter.runs.answers import measure_decision
-from graphfilter.runs.cases import CaseBook
-from graphfilter.runs.comparison import Comparison, leaderboard
+from graphfilter.operators.operator import Channels
+from graphfilter.runs.answers import measure_decision, score_decision
+from graphfilter.runs.cases import CaseBook, WorkList, make_worklists
+from graphfilter.runs.comparing import SIGNIFICANCE
+from graphfilter.runs.comparison import (
+    Accuracy,
+    Comparison,
+    LabelsWrong,
+    MeanCost,
+    Ranking,
+    Yardstick,
+    compare,
+    leaderboard,
+    member_outputs,
+)
 from graphfilter.runs.fit import PARTS, Fit
-from graphfilter.runs.worklist import WorkList, make_worklists
+from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.spectral.plot import FilterView, common_signs
 from graphfilter.systems.outside import origin_of
+from graphfilter.systems.registry import GROUPS
 from graphfilter.training import FitResult
 from graphfilter.training.scores import Metric
+from graphfilter.util.words import count, listed, number
+
+# Fewer vertices than this are counted rather than given in percent.
+FEW_VERTICES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """What a fit shows, in numbers and in words.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        The fitted model, the baselines, and always giving the same answer.
+    headline : str
+        How good it is, and whether the connections help: one sentence.
+    reason : str
+        Whether columns, connections or both carry the information.
+    meaning : str
+        What the score of the headline means here.
+    groups : mapping or None
+        What members of a committee have and add (:func:`compare_members`).
+    graph_helps : bool
+        Whether the connections are clearly of use.
+    """
+
+    comparison: Comparison
+    headline: str
+    reason: str
+    meaning: str = ""
+    groups: Mapping[str, Any] | None = None
+    graph_helps: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The score by its name, and what it means; the headline, and its reason."""
+        name = self.comparison.yardstick.name
+        score = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}"
+        first = f"{score}: {self.meaning}" if self.meaning else f"{score}."
+        return [first, f"{self.headline} {self.reason}".strip()]
+
+
+def conclude(fit: Fit) -> Conclusion:
+    """Compare a fit with its baselines, and say what the comparison shows."""
+    estimator = fit.estimator
+    adaptive, n_used = isinstance(estimator, AdaptiveEstimator), 0
+    if isinstance(estimator, OfCommittee):
+        n_used = sum(note.share > 0 for note in estimator.member_notes_)
+    one = "the adaptive filter" if adaptive else estimator.system_.title
+    comparison = compare(fit, f"{n_used} models that answer together" if n_used > 1 else one)
+    groups = compare_members(fit, comparison)
+    seen = Evidence(fit, comparison, () if groups is None else groups["groups"])
+    text = f"{_how_good(fit, comparison)}; {seen.whether_graph_helps()}."
+    return Conclusion(
+        comparison, text, seen.reason(), _meaning(fit, comparison), groups, seen.graph_helps
+    )
+
+
+def _how_good(fit: Fit, comparison: Comparison) -> str:
+    """Say how good a fit is, by the yardstick it is judged by."""
+    many = fit.plan.noun.many
+    where = {
+        "test": f"{many} it never saw",
+        "val": f"validation {many}, which also chose when training ended",
+        "train": f"{many} it was trained on, as there are no others",
+    }[comparison.part]
+    yardstick, value, n = comparison.yardstick, comparison.ours.value, comparison.n_vertices
+    shown = comparison.ours.shown
+    if isinstance(yardstick, Accuracy):
+        share = f"{round(value * n)} of {n}" if n < FEW_VERTICES else f"{shown} of the"
+        return f"The model is right for {share} {where}"
+    if isinstance(yardstick, LabelsWrong):
+        return f"{shown} of the labels are predicted wrong for {where}"
+    if not isinstance(yardstick, Ranking | MeanCost):
+        return f"{fit.names[0]} is predicted with a typical error (RMSE) of {shown} for {where}"
+    assert fit.positive is not None
+    judged = fit.judged
+    says, is_positive = (x[judged] == fit.positive for x in (fit.answers, fit.plan.truth))
+    scores = score_decision(says.astype(float), is_positive, 0.5)
+    text = (
+        f"The model finds {scores['found']:,} of {scores['found'] + scores['missed']:,} "
+        f"{fit.plan.quote(fit.names[fit.positive])} among {where}, "
+        f"with {count(scores['false_alarms'], 'false alarm')}"
+    )
+    if isinstance(yardstick, Ranking):
+        return f"{text} (average precision {shown})"
+    return f"{text}, which costs {shown} per {fit.plan.noun.one}"
+
+
+def _meaning(fit: Fit, comparison: Comparison) -> str:
+    """Say what the score of the headline counts, in the user's own things."""
+    yardstick, noun, n = comparison.yardstick, fit.plan.noun, comparison.n_vertices
+    guessing = f"{yardstick.guess} would give {comparison.guessing.shown}"
+    if isinstance(yardstick, Accuracy):
+        n_right = round(comparison.ours.value * n)
+        return f"{n_right:,} of {noun.count(n)} get their right class; {guessing}."
+    if isinstance(yardstick, Ranking):
+        assert fit.positive is not None
+        is_positive = yardstick.truth == fit.positive
+        # As many as there are, rounded down: more could not all be right.
+        n_top = max(k for k in (1, 2, 5, 10, 20, 50, 100) if k <= is_positive.sum())
+        ranked = np.argsort(-fit.outputs[fit.judged, fit.positive], kind="stable")
+        right, name = (
+            int(is_positive[ranked[:n_top]].sum()),
+            fit.plan.quote(fit.names[fit.positive]),
+        )
+        first = f"{right} of the {n_top} {noun.many} ranked highest are {name}"
+        if n_top == 1:
+            first = f"The {noun.one} ranked highest is {'' if right else 'not '}{name}"
+        return f"{first}. With every {name} on top of the list it would be 1; {guessing}."
+    if isinstance(yardstick, MeanCost):
+        return f"What the errors cost per {noun.one}; {guessing}."
+    if isinstance(yardstick, LabelsWrong):
+        each = comparison.ours.value * len(fit.names)
+        return f"{each:.2g} of the {len(fit.names)} labels of each {noun.one}; {guessing}."
+    errors = np.abs(fit.outputs[fit.judged, 0] - fit.plan.truth[fit.judged, 0])
+    half = f"Half of the predictions are off by {number(float(np.median(errors)))} or less"
+    return f"{half}; {guessing}." if len(fit.names) == 1 else ""
+
+
+# Groups of members that look at connections and, unlike trees, at little else.
+_OF_GRAPH = ("neighbours", "labels of neighbours", "who is connected to whom")
+_OF_COLUMNS = ("features alone", "words")
+
+
+class Evidence:
+    """What scores say of columns and connections, so that no two sentences contradict each other.
+
+    That a committee beats one network without connections may be due to its other models. Its
+    connections help where leaving out those that look at them costs something clear, or where a
+    network that averages over neighbours clearly beats the same without.
+    """
+
+    def __init__(
+        self, fit: Fit, comparison: Comparison, groups: Sequence[Mapping[str, Any]]
+    ) -> None:
+        self._comparison, self._noun = comparison, fit.plan.noun
+        self._has_edges, self._groups = fit.plan.graph.n_edges > 0, groups
+        self._n_judged = comparison.n_vertices
+        alone = comparison.named.get(NO_GRAPH)
+        self._alone = "" if alone is None else alone.verdict
+        adds = (g["is_clear"] and g["adds"] > 0 for g in self._groups if g["title"] in _OF_GRAPH)
+        proven = not self._groups or comparison.graph_could_help or any(adds)
+        self.graph_helps = self._has_edges and self._alone == "better" and proven
+
+    def whether_graph_helps(self) -> str:
+        """Say whether the connections help, and whether a fixed average of neighbours would do."""
+        named = self._comparison.named
+        if not self._has_edges:
+            return f"there are no connections between {self._noun.many}, so these play no part"
+        if NO_GRAPH not in named:
+            return "without baselines, whether the connections help is not known"
+        alone, fixed = named[NO_GRAPH].shown, named[LOW_PASS]
+        text = f"without the connections a network reaches {alone}"
+        if self.graph_helps:
+            text = f"the connections help: {text}"
+        elif self._alone == "better":
+            text = f"{text}, which may be due to the models here as much as to the connections"
+        elif self._alone == "worse":
+            text = f"the connections mislead it: {text}"
+        else:
+            text = f"{text}, which is no clear difference"
+        does = {"better": "does worse", "worse": "does better", "tie": "does as well"}
+        return f"{text}; always averaging over neighbours ({fixed.shown}) {does[fixed.verdict]}"
+
+    def reason(self) -> str:
+        """Say whether columns, connections or both carry the information."""
+        named, verdict = self._comparison.named, self._comparison.guessing.verdict
+        guess = f"{self._comparison.yardstick.guess} ({self._comparison.guessing.shown})"
+        worse = f"The model does worse than {guess}"
+        tie = f"With {self._noun.count(self._n_judged)} to judge by, this is not clearly better"
+        tie = f"{tie} than {guess}"
+        if NO_GRAPH not in named:
+            return {"worse": f"{worse}.", "tie": f"{tie}."}.get(verdict, "")
+        ahead = [
+            named[n] for n in (LOW_PASS, TWO_STEPS) if n in named and named[n].verdict == "worse"
+        ]
+        if ahead and self._has_edges:
+            best = min(ahead, key=lambda score: score.lead or 0.0)
+            text = f"{best.title}, {best.meaning}, reaches {best.shown}"
+            return f"{text}: train longer, or fit another model."
+        if verdict == "worse":
+            return f"{worse}: look at its errors one by one."
+        if verdict == "tie":
+            better = "the columns alone do better"
+            more = "more labels or more telling columns are needed"
+            return f"{tie}: {better if self._alone == 'worse' else more}."
+        if not self._has_edges:
+            return "The information comes from the columns."
+        if self._alone == "worse":
+            return (
+                "Rely on the columns here, and check whether the connections mean what they should."
+            )
+        if self.graph_helps and (self._comparison.features_know or self._of_columns()):
+            return "Columns and connections both carry information."
+        unclear = f"he columns alone are not clearly better than {guess}"
+        if self.graph_helps:
+            return f"The information comes from the connections: t{unclear}."
+        if self._alone == "better":
+            return "Leave the connections out once, and compare, to know what they add."
+        if self._comparison.features_know:
+            return "The columns alone do about as well."
+        return f"T{unclear}: more labels are needed to know whether the connections are."
+
+    def _of_columns(self) -> bool:
+        """Return whether the answer rests on the columns alone to a good part."""
+        of_columns = [g for g in self._groups if g["title"] in _OF_COLUMNS]
+        return sum(g["share"] for g in of_columns) > 0.25 or any(g["is_clear"] for g in of_columns)
+
+
+def describe_agreement(fit: Fit) -> str:
+    """Say how much neighbours resemble each other; empty without connections."""
+    seen, many = fit.plan.diagnosis, fit.plan.noun.many
+    if not fit.plan.graph.n_edges:
+        return ""
+    far = f"No two {many} whose value is known are connected directly; " if seen.steps == 2 else ""
+    who = f"{many} that share a neighbour" if far else f"connected {many}"
+    who = who if far else who[0].upper() + who[1:]
+    if isinstance(seen, Diagnosis):
+        if np.isnan(seen.edge_homophily):
+            return f"No connection joins two {many} whose classes are known."
+        share = f"{100 * seen.edge_homophily:.0f}\xa0%"
+        chance = {
+            1: "more often than by chance: neighbours agree",
+            -1: "less often than by chance: neighbours differ",
+            0: "about as often as by chance: neighbours say little about each other",
+        }[int(np.sign(np.round(np.nan_to_num(seen.adjusted_homophily), 1)))]
+        return f"{far}{who} have the same class in {share} of the cases, {chance}."
+    if np.isnan(seen.correlation).all():
+        return f"No connection joins two {many} whose values are known."
+    mean = float(np.nanmean(seen.correlation))
+    alike = "are alike" if mean > 0.1 else "are opposite" if mean < -0.1 else "hardly resemble"
+    other = " each other" if alike == "hardly resemble" else ""
+    names = listed(fit.names[:3])
+    return f"{far}{who} {alike}{other} in {names} (correlation {mean:.2f})."
+
+
+def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
+    """Return what members of a committee have and add, by the score of a comparison.
+
+    None of an estimator that is no committee.
+
+    Returns
+    -------
+    dict or None
+        ``sentence``, ``absent``: why others have no part, by title, and ``groups`` of members that
+        look at the same thing: title, share of the weights, ``adds`` to the score of the others,
+        whether that ``is_clear``, more than chance, and its members: share, score ``alone``.
+    """
+    committee, by = fit.estimator, comparison.yardstick
+    if not isinstance(committee, OfCommittee):
+        return None
+    notes = {note.name: note for note in committee.member_notes_}
+    groups = []
+    for title, names in GROUPS.items():
+        here = [notes[name] for name in names if name in notes]
+        if not here:
+            continue
+        models = [
+            by.models[0],
+            *(member_outputs(fit, fit.judged, n.predicted, n.second) for n in here),
+        ]
+        if (without := committee.without_[title]) is not None:
+            models.append(member_outputs(fit, fit.judged, *without))
+        measure, last = by.of(models), len(here) + 1
+        group: dict[str, Any] = {"adds": None, "is_clear": False, "shown": ""}
+        if without is not None:
+            adds = measure.lead(0, last)
+            is_clear = measure.p_value(0, last) < SIGNIFICANCE
+            shown = measure.write(adds, as_lead=True)
+            group = {"adds": adds, "is_clear": is_clear, "shown": shown}
+        rows = [
+            {"title": note.title, "share": note.share, "seconds": note.seconds,
+             "alone": measure.write(measure.value(i))}
+            for i, note in enumerate(here, start=1)
+        ]  # fmt: skip
+        share = sum(note.share for note in here)
+        groups.append({"title": title, "share": share, **group, "members": rows})
+    groups.sort(key=lambda group: -group["share"])
+    sentence = describe_groups(groups, by)
+    return {"sentence": sentence, "groups": groups, "absent": committee.absent_}
+
+
+# What the titles of groups say to people who know columns.
+TITLES = {
+    "features alone": "the columns alone",
+    "words": "words of the columns",
+    "labels of neighbours": "known labels of neighbours",
+    "trees": "trees on columns and neighbours",
+}
+
+
+def describe_groups(groups: Sequence[Mapping[str, Any]], by: Yardstick) -> str:
+    """Say what the answer rests on, largest share first; what may be chance is nothing.
+
+    Groups that know the same have shares, and none of them is missed.
+    """
+    first, *others = groups
+    titles = [TITLES.get(str(g["title"]), str(g["title"])) for g in groups]
+    title, share = titles[0], f"{100 * first['share']:.0f}\xa0%"
+    if first["share"] >= 0.995:
+        return f"The answer rests on {title} alone."
+    if first["is_clear"] and first["adds"] > 0:
+        much = "mostly" if first["share"] > 0.5 else "above all"
+        worse = f"without that it would be {by.size(first['adds'])} worse"
+        parts = [f"The answer rests {much} on {title} ({share}); {worse}"]
+    else:
+        missed = "not be clearly worse: the others know that too"
+        missed = "be better" if first["is_clear"] else missed
+        largest = f"The largest share is that of {title} ({share})"
+        parts = [f"{largest}; without it the answer would {missed}"]
+    for name, group in zip(titles[1:], others, strict=True):
+        if group["is_clear"]:
+            worse = "better" if group["adds"] < 0 else "worse"
+            parts.append(f"without {name} {by.size(group['adds'])} {worse}")
+    return f"{'; '.join(parts)}."
+
 
 FREQUENCIES = np.linspace(0.0, 2.0, 101)
 # Epochs of which the filter is kept.

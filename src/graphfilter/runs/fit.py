@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.base import VertexClassifier, VertexRegressor
-from graphfilter.estimators.graph import SystemClassifier, SystemRegressor
+from graphfilter.estimators.graph import (
+    DROPOUT,
+    SystemClassifier,
+    SystemRegressor,
+    VertexClassifier,
+    VertexRegressor,
+)
 from graphfilter.estimators.inputs import draw_seed
 from graphfilter.estimators.members import FittedMember, combine, has_folds, in_units
-from graphfilter.estimators.sgf import DROPOUT
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import (
     DEFAULT,

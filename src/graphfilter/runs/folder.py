@@ -15,19 +15,22 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from graphfilter.data.npz import write_npz
-from graphfilter.estimators.base import VertexClassifier
-from graphfilter.estimators.graph import EFFORTS, OfCommittee
-from graphfilter.estimators.sgf import SGFClassifier, SGFRegressor
+from graphfilter.data.files import write_npz
+from graphfilter.estimators.graph import (
+    EFFORTS,
+    OfCommittee,
+    SGFClassifier,
+    SGFRegressor,
+    VertexClassifier,
+)
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs import findings, loading, tables
+from graphfilter.runs import findings, loading
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
-from graphfilter.runs.cases import CaseBook, Cases
-from graphfilter.runs.conclusion import Conclusion, conclude
+from graphfilter.runs.cases import CaseBook, Cases, find_reasons, rank
 from graphfilter.runs.drift import Reference
+from graphfilter.runs.findings import Conclusion, conclude
 from graphfilter.runs.fit import Fit, train_fit
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
-from graphfilter.runs.worklist import find_reasons, rank
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
 from graphfilter.util.errors import ConfigError, GraphError
@@ -202,7 +205,7 @@ def fit_folder(
     if request.keep_graph and request.forget_ids:
         raise ConfigError("`keep_graph` keeps the ids that `forget_ids` leaves out: choose one.")
     if request.embeddings is not None:
-        tables.check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
+        loading.check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
         loading.check_outputs(out, request.embeddings)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
@@ -250,8 +253,8 @@ def _write_predictions(
                 "predictions.csv is ranked; its column because has the strongest reasons of the "
                 f"first {count(len(reasons), 'row')} {what}: graphfilter explain has any.",
             )
-    tables.write_predictions(
-        folder / tables.PREDICTIONS_FILE, graph, fit.task, fit.names, fit.outputs.__getitem__,
+    loading.write_predictions(
+        folder / loading.PREDICTIONS_FILE, graph, fit.task, fit.names, fit.outputs.__getitem__,
         fit.answers, fit.plan.parts,
         lambda rows: {name: values[rows] for name, values in columns.items()},
         excel_safe=excel_safe, order=order,
@@ -313,7 +316,7 @@ def _write_run(
         draw(summary)
     if request.embeddings is not None:
         assert isinstance(estimator, VertexClassifier)
-        tables.write_embeddings(
+        loading.write_embeddings(
             request.embeddings, plan.graph, estimator.transform(), excel_safe=request.excel_safe
         )
     if request.forget_ids:

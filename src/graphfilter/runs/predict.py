@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.base import VertexRegressor
 from graphfilter.estimators.calibration import check_calibrated, check_coverage, fewest_for
+from graphfilter.estimators.graph import VertexRegressor
 from graphfilter.estimators.members import ALL, MemberAnswers, Rows
 from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
-from graphfilter.runs import tables
+from graphfilter.runs import loading
 from graphfilter.runs.answers import (
     answers_of,
     calibrated_columns,
@@ -74,9 +74,9 @@ def as_fitted(estimator: VertexEstimator, run: RunDescription, graph: Graph) -> 
 GROUP = 1 << 15
 
 PART_TITLES = {
-    tables.NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
+    loading.NEW: "new", "train": "trained on", "val": "validated on", "test": "tested on",
     "unlabelled": "unlabelled in the run", "unused": "not used by the run",
-    tables.UNKNOWN: tables.UNKNOWN,
+    loading.UNKNOWN: loading.UNKNOWN,
 }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ class Prediction:
 
     def drift(self, reference: Reference) -> Drift:
         """Compare the vertices that are new to the run with its own; all, where none is new."""
-        new = self.rows[self.parts == tables.NEW]
+        new = self.rows[self.parts == loading.NEW]
         return find_drift(
             reference, self.whole, self.estimator.task_, self.names, self.member_outputs.outputs,
             self.every_answer, new if len(new) else self.rows, are_new=bool(len(new)),
@@ -157,7 +157,7 @@ class Prediction:
             ends = None if self.intervals is None else self.intervals[rows]
             return calibrated_columns(self.names, self.sets(rows), ends)
 
-        tables.write_predictions(
+        loading.write_predictions(
             path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
             self.parts, None if self.coverage is None else sets, excel_safe=excel_safe,
         )  # fmt: skip
@@ -171,7 +171,7 @@ class Prediction:
     def describe_parts(self) -> str:
         """Say how many vertices were predicted, and what they were in the run."""
         text = count(self.graph.n_vertices, "vertex", "vertices") + " predicted"
-        if tables.UNKNOWN in self.parts:
+        if loading.UNKNOWN in self.parts:
             return f"{text}; the run's predictions.csv, which says what they were, cannot be read."
         return f"{text}: {listed([f'{n:,} {title}' for title, n in self.count_parts().items()])}."
 
@@ -180,7 +180,7 @@ class Prediction:
         if self.coverage is None:
             return []
         unseen, on = ~np.isin(self.parts, ("train", "val")), " on unseen vertices"
-        if not unseen.any() or tables.UNKNOWN in self.parts:
+        if not unseen.any() or loading.UNKNOWN in self.parts:
             unseen, on = np.ones_like(unseen), ""
         if self.packed_sets is None:
             size = size_of(unseen, None, self.intervals)
@@ -229,7 +229,7 @@ def predict_run(
         warnings.simplefilter("ignore", ChangedVerticesWarning)
         member_outputs = estimator.ask(target, scratch)
     # Only now: what each vertex was takes memory too.
-    parts = tables.parts_in_run(folder, part)
+    parts = loading.parts_in_run(folder, part)
     # Class numbers in few bytes, bits of labels.
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
@@ -280,7 +280,7 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
 
     beside = [
         f"on the {n:,} {PART_TITLES[part]}: {right[parts == part].mean():.1%}"
-        for part in (tables.NEW, "train", "val")
+        for part in (loading.NEW, "train", "val")
         if (n := int((parts == part).sum())) and n < len(right)
     ]
     sentences = ["All labelled vertices were used for training or validation."]
@@ -298,7 +298,7 @@ def describe_answers(prediction: Prediction, target: Target | None = None) -> li
 
 def check_unlabelled(folder: Path) -> None:
     """Raise where every vertex of a run had a label, before anything else is read."""
-    known = tables.read_parts(folder)
+    known = loading.read_parts(folder)
     if known is not None and "unlabelled" not in known[1].dictionary.to_pylist():
         raise GraphError("there must be vertices without a label to suggest some; all have one.")
 
@@ -308,10 +308,10 @@ def suggest_run(
 ) -> list[Suggestion]:
     """Return the vertices without a label whose label would teach the model of a run most."""
     target = as_fitted(estimator, run, graph)
-    parts = tables.parts_in_run(folder, graph)
-    if (parts == tables.UNKNOWN).any():
+    parts = loading.parts_in_run(folder, graph)
+    if (parts == loading.UNKNOWN).any():
         raise GraphError("predictions.csv of the run must be as fit wrote it. Fit again.")
-    if n_new := int((parts == tables.NEW).sum()):
+    if n_new := int((parts == loading.NEW).sum()):
         text = f"the graph must be the one of the run; {n_new:,} vertices are not in it."
         raise GraphError(f"{text} Fit again with them, and no label.")
     labelled = np.flatnonzero(np.isin(parts, ("train", "val")))

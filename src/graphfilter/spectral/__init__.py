@@ -4,24 +4,22 @@ The frequency of a signal is its Rayleigh quotient with the symmetric normalised
 the smoothest, 2 for the most oscillating there is.
 """
 
-from graphfilter.spectral.density import Density, label_energy, plot_spectrum, spectral_density
 from graphfilter.spectral.diagnosis import (
     Diagnosis,
+    FrequencyEstimate,
     ValueDiagnosis,
     diagnose,
     diagnose_values,
-    frequency_range,
-    homophily,
-)
-from graphfilter.spectral.frequency import (
-    FrequencyEstimate,
     estimate_label_frequency,
     feature_frequency,
     frequency_gap_bound,
+    frequency_range,
+    homophily,
     label_frequency,
     laplacian,
     rayleigh_quotient,
 )
+from graphfilter.spectral.plot import Density, label_energy, plot_spectrum, spectral_density
 
 __all__ = [
     "Density",

@@ -31,12 +31,12 @@ from graphfilter.models.views import (
 )
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.operators.kernels import triton_works
-from graphfilter.operators.kinds import WITH_LOOPS, loop_weight
+from graphfilter.operators.operator import WITH_LOOPS, loop_weight
 from graphfilter.splits import Split
 from graphfilter.systems.system import System
 from graphfilter.tables.columns import Features
 from graphfilter.training import CLASSIFICATION, TargetScale, Task
-from graphfilter.training.scales import choose_scale
+from graphfilter.training.tasks import choose_scale
 from graphfilter.util.errors import GraphError
 
 

@@ -7,9 +7,16 @@ returns one result per run.
 from graphfilter.training.callbacks import Callback, OnEpoch, Progress
 from graphfilter.training.epoch import FitResult, Run
 from graphfilter.training.loop import TrainConfig, runs_in_a_cohort, train
-from graphfilter.training.monitors import MONITORS, Monitor
-from graphfilter.training.scales import SCALES, TargetScale
-from graphfilter.training.tasks import CLASSIFICATION, MULTILABEL, REGRESSION, TASKS, Task
+from graphfilter.training.scores import MONITORS, Monitor
+from graphfilter.training.tasks import (
+    CLASSIFICATION,
+    MULTILABEL,
+    REGRESSION,
+    SCALES,
+    TASKS,
+    TargetScale,
+    Task,
+)
 
 __all__ = [
     "CLASSIFICATION",

@@ -22,7 +22,7 @@ from graphfilter.runs.loading import REPORT_FILE
 from graphfilter.runs.plan import Source
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.files import scratch_folder
-from graphfilter.web.fits import Queue, Setting
+from graphfilter.web.fits import ENDINGS, GraphRequest, Queue, Setting, Tables
 from graphfilter.web.server import (
     HEADERS,
     LOOPBACK,
@@ -35,7 +35,6 @@ from graphfilter.web.server import (
     read_body,
     read_json,
 )
-from graphfilter.web.tables import ENDINGS, GraphRequest, Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.models.scaling import SCALINGS
 from graphfilter.systems import System, get_system
 from graphfilter.util.errors import ConfigError, check_count, check_name

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.datasets import describe, load_dataset
+from graphfilter.data.files import read_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import read_npz
 from graphfilter.splits import Split, few, fraction, per_class, stratified
 from graphfilter.util.errors import ConfigError, GraphError, GraphFilterError, check_name
 

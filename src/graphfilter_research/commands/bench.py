@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from graphfilter.cli.app import Command, Group
-from graphfilter.cli.options import Device, Quiet, argument, option, option_field
-from graphfilter.cli.progress import Move, duration, progress
-from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.cli.app import Command, Device, Group, Quiet, argument, option, option_field
+from graphfilter.cli.screen import (
+    Move,
+    complain,
+    duration,
+    end_stopped,
+    progress,
+    say,
+    show_table,
+    tell,
+)
 from graphfilter.cli.sources import FitOptions, option_words, split_commas
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter_research.commands.table import (

@@ -9,9 +9,8 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Annotated, Any
 
-from graphfilter.cli.options import Quiet, flag, option
-from graphfilter.cli.progress import training_bar
-from graphfilter.cli.screen import say, show_table
+from graphfilter.cli.app import Quiet, flag, option
+from graphfilter.cli.screen import say, show_table, training_bar
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:

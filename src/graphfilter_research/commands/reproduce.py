@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphfilter.cli.options import Quiet, argument, option_field
-from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import complain, end_stopped, say, show_table, tell
+from graphfilter.cli.app import Quiet, argument, option_field
+from graphfilter.cli.screen import complain, end_stopped, progress, say, show_table, tell
 from graphfilter.cli.sources import option_words
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_name
 from graphfilter_research.commands.bench import mover

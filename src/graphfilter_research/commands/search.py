@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from graphfilter.cli.options import Device, Seed, option_field
-from graphfilter.cli.progress import progress
-from graphfilter.cli.screen import end_stopped, say, share, show_table, tell
+from graphfilter.cli.app import Device, Seed, option_field
+from graphfilter.cli.screen import end_stopped, progress, say, share, show_table, tell
 from graphfilter.cli.sources import FeatureOptions
 from graphfilter_research.commands.bench import Scaling, SplitRule, limit_epochs
 

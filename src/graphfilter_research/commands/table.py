@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from graphfilter.cli.options import Quiet, argument, flag, option
+from graphfilter.cli.app import Quiet, argument, flag, option
 from graphfilter.cli.screen import out as console, say, show_table, tell
 from graphfilter.util.errors import ConfigError, DataFileError, check_name
 

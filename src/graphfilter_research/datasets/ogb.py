@@ -33,10 +33,16 @@ from graphfilter.data.store import (
     write_header,
     writing_array,
 )
-from graphfilter.large.build import FeatureFacts, Kept, building
-from graphfilter.large.edges import EdgeFacts, PairFacts, sort_pairs, write_pairs
-from graphfilter.large.ids import check_engine
-from graphfilter.large.vertices import Report, VertexFacts
+from graphfilter.large.build import (
+    EdgeFacts,
+    FeatureFacts,
+    Kept,
+    PairFacts,
+    building,
+    sort_pairs,
+    write_pairs,
+)
+from graphfilter.large.vertices import Report, VertexFacts, check_engine
 from graphfilter.tables.labels import encode_labels
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import (

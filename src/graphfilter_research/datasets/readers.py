@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter import data
-from graphfilter.data.graph import Graph
-from graphfilter.data.npz import (
+from graphfilter.data.files import (
     check_edges,
     check_labels,
     make_csr,
     note_unlabelled,
     splits_from_masks,
 )
+from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import AnyPath, Budget, load_arrays, open_archive, open_member, reading

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.datasets import Progress
+from graphfilter.data.files import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.store import is_store, open_store
 from graphfilter.util.errors import ConfigError, DataFileError, check_name
 from graphfilter.util.files import AnyPath, reading, scratch_folder
@@ -282,7 +282,7 @@ def check_sha256(path: Path, entry: Dataset) -> None:
             path,
             f"is not the {entry.name} that is known (sha256 {found[:12]}..., must be "
             f"{entry.sha256[:12]}...). Get it again; or, to use your own version, give it another "
-            "name and read it with graphfilter.data.npz.read_npz.",
+            "name and read it with graphfilter.data.read_npz.",
         )
 
 

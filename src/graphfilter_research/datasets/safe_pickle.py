@@ -32,7 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphfilter.data.npz import make_csr
+from graphfilter.data.files import make_csr
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import PARSE_ERRORS, AnyPath, read_array_header, reading
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError, GraphError
 from graphfilter.util.files import scratch_folder

@@ -16,7 +16,7 @@ from graphfilter.splits import Split
 from graphfilter.systems.networks import Request, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import PAPER, System
-from graphfilter.training.monitors import roc_auc
+from graphfilter.training.scores import roc_auc
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import pick_device
 

@@ -12,7 +12,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork, SideBySide
 from graphfilter.models.layers import Generators
 from graphfilter.operators import Operator
-from graphfilter.operators.dropout import draw
+from graphfilter.operators.sparse import draw
 from graphfilter.util.machine import blocks
 
 

@@ -17,7 +17,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork
 from graphfilter.models.layers import drop
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.operators.dropout import draw
+from graphfilter.operators.sparse import draw
 from graphfilter.util.errors import ConfigError
 
 

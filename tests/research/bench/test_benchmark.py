@@ -14,8 +14,8 @@ import torch
 from tests.processes import forking
 
 from graphfilter.data import load_dataset, make_csbm
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.metrics import score_parts
 from graphfilter.models import Linear, ModelConfig, Network, SizedNetwork
 from graphfilter.models.layers import Draws

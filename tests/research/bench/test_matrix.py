@@ -12,8 +12,8 @@ import torch
 from tests.processes import forking
 
 from graphfilter.data import make_csbm
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.models import Network
 from graphfilter.systems import System
 from graphfilter.util.errors import ConfigError

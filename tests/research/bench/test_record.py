@@ -16,8 +16,8 @@ from tests.compatibility.test_old_files import FILES, VERSIONS
 
 from graphfilter import SystemClassifier
 from graphfilter.data import load_dataset, make_csbm, make_karate
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.splits import Split, stratified
 from graphfilter.systems import SYSTEMS, Prepared, System, find_system, get_system, train_system
 from graphfilter.systems.committee import repeated_seed

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from graphfilter.data import make_csbm
+from graphfilter.data.files import write_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import write_npz
 from graphfilter.splits import Split, fraction, per_class, stratified
 from graphfilter.systems import Prepared, System, get_system, train_system
 from graphfilter.training import TrainConfig

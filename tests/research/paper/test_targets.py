@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from graphfilter.cli.app import app
 from graphfilter.data import make_csbm
-from graphfilter.data.npz import write_npz
+from graphfilter.data.files import write_npz
 from graphfilter.splits import Split
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError

@@ -23,9 +23,9 @@ from functools import cache
 
 import torch
 
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
 from graphfilter.operators.kernels.native_kernel import NativeKernel, native_library
 from graphfilter.operators.kernels.product_kernel import (
+    FactoredMatrix,
     GramKernel,
     GramMatrix,
     ProductKernel,

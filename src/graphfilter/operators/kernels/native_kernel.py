@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from graphfilter.operators.kernels.factored_matrix import made_to_be_kept
-from graphfilter.operators.kernels.product_kernel import Step, TorchKernel
+from graphfilter.operators.kernels.product_kernel import Step, TorchKernel, made_to_be_kept
 from graphfilter.util.machine import threads_worth
 
 # Bytes of a core's own cache and of the last one, as a small server has them.

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphfilter.operators.dropout import Drawn
 from graphfilter.operators.kernels.native_kernel import LANES, NativeKernel, native_library
 from graphfilter.operators.kernels.product_kernel import ProductKernel, check_tensor
 from graphfilter.operators.operator import Operator
+from graphfilter.operators.sparse import Drawn
 from graphfilter.util.machine import threads_worth
 
 # As in native_residual.h.

@@ -14,8 +14,7 @@ from torch import Tensor
 from triton.runtime import cache, driver
 
 from graphfilter.operators.kernels import triton_programs
-from graphfilter.operators.kernels.factored_matrix import FactoredMatrix
-from graphfilter.operators.kernels.product_kernel import ProductKernel, Step, Sums
+from graphfilter.operators.kernels.product_kernel import FactoredMatrix, ProductKernel, Step, Sums
 
 # Jitted functions are launched by a subscript, which type checkers do not know of.
 _programs: Any = triton_programs

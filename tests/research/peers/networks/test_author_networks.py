@@ -17,8 +17,8 @@ from torch import Tensor
 
 from graphfilter import operators
 from graphfilter.data.datasets import make_csbm
+from graphfilter.data.files import read_npz
 from graphfilter.data.graph import Graph
-from graphfilter.data.npz import read_npz
 from graphfilter.filters import (
     ExactPageRankFilterConfig,
     PowerFilterConfig,
