@@ -15,6 +15,7 @@ import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, r2_score
 from tests.analyst_tables import AnalystTables, make_churn, make_fraud, make_revenue
 
+from graphfilter.runs.fit import PARTS
 from graphfilter.tables.formats import TABLES
 from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.util.words import number
@@ -35,6 +36,9 @@ class Run:
 
     def of_part(self, part: str) -> list[str]:
         return [name for name, row in self.rows.items() if row["part"] == part]
+
+    def part_in_words(self, name: str) -> str:
+        return PARTS.get(part := self.rows[name]["part"], part)
 
     def table(self, id: str) -> list[list[str]]:
         """Return the cells of a table of the page."""
@@ -91,7 +95,7 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
     # Without labels, a list has no columns for them.
     for row in listed:
         name, part, *given, predicted, probability = row[:5]
-        assert (part, predicted) == (run.rows[name]["part"], said[name])
+        assert (part, predicted) == (run.part_in_words(name), said[name])
         assert given in ([truth.get(name, "")], [])
         assert bool(given) or name not in truth
         assert float(probability) == pytest.approx(float(run.rows[name]["probability"]), abs=1e-3)
@@ -99,7 +103,7 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
         assert given != predicted, name
     likely = run.table("most-likely")
     for name, part, predicted, probability in likely:
-        assert (part, predicted) == (run.rows[name]["part"], said[name])
+        assert (part, predicted) == (run.part_in_words(name), said[name])
         assert name not in truth
         assert float(probability) == pytest.approx(float(run.rows[name][f"p_{positive}"]), abs=1e-3)
     chances = [float(row[3]) for row in likely]
@@ -175,7 +179,8 @@ def test_answers_on_fraud_agree(graphfilter, tmp_path: Path, words: tuple[str, .
     assert not words or any(float(row["probability"]) < 0.5 for row in run.rows.values())
     decision = run.metrics["decision"]["scores"]["test"]
     n = decision["found"] + decision["missed"]
-    assert f"The model finds {decision['found']} of {n} “1” among vertices it never saw" in run.page
+    found = f"The model finds {decision['found']} of {n} “is_fraud: 1” among rows it never saw"
+    assert found in run.page
     if not words:
         ours = headline["models"]["this model"]
         assert ours["value"] == pytest.approx(run.metrics["scores"]["test"]["average_precision"])
@@ -221,7 +226,7 @@ def test_answers_on_revenue_agree(graphfilter, tmp_path: Path) -> None:
     assert f"typical error (RMSE) of {ours:,.0f}" in run.page
     assert f"typical error (RMSE) of {ours:,.0f}" in " ".join(run.printed.split())
     for name, part, given, predicted, error in run.table("largest-errors"):
-        assert part == run.rows[name]["part"]
+        assert part == run.part_in_words(name)
         assert float(given.replace(",", "")) == pytest.approx(truth[name], rel=1e-3)
         assert float(predicted.replace(",", "")) == pytest.approx(said[name], abs=1, rel=1e-3)
         wrong = said[name] - truth[name]

@@ -322,7 +322,7 @@ def test_fit_stopped_by_a_signal_says_so_last(
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
     assert result.code == code
     lines = result.err.splitlines()
-    assert re.match(r"training: features alone \(\d+ of \d+\): epoch 1/", lines[-2])
+    assert re.match(r"training \d+ of \d+, features alone: epoch 1 of at most 1500", lines[-2])
     assert lines[-1].startswith(f"error: {word}; finished work is saved.")
 
 

@@ -213,7 +213,7 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
     assert "6 unlabelled in the run" in result.out
     suggest = ("suggest", run, "--n", 3, "--quiet", "--excel-safe")
     assert graphfilter(*suggest, "--csv", tmp_path / "s.csv").code == 0
-    assert read(files["plain"])[1][0] == "=v0"
+    assert {row[0] for row in read(files["plain"])[1:]} == {*ids}
     for path in (files["safe"], tmp_path / "p.csv", tmp_path / "s.csv"):
         cells = [cell for row in read(path) for cell in row if not is_number(cell)]
         assert not [cell for cell in cells if cell.startswith(signs[:4])]

@@ -31,7 +31,7 @@ from graphfilter.operators.kernels.product_kernel import (
 )
 from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis, apply_polynomial
-from graphfilter.systems import Prepared
+from graphfilter.systems import Prepared, prepared
 
 pytestmark = pytest.mark.gpu
 
@@ -379,7 +379,7 @@ def test_preparing_a_graph_for_a_gpu_begins_its_first_kernel(monkeypatch) -> Non
         began.set()
         return True
 
-    monkeypatch.setattr(choice, "triton_works", works)
+    monkeypatch.setattr(prepared, "triton_works", works)
     graph = Graph.from_edges([[0, 1]], features=np.eye(2))
     Prepared.of(graph)
     Prepared.of(graph, device="cuda")

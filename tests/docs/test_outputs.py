@@ -81,7 +81,7 @@ def test_command_shows_what_it_prints(outputs: ModuleType) -> None:
     ("block", "reason"),
     [
         ("```python\n1 / 0\n```\n", "ZeroDivisionError"),
-        ("```console\n$ graphfilter fit --no-such\n```\n", "No such option"),
+        ("```console\n$ graphfilter fit --no-such\n```\n", "there is no option '--no-such'"),
         ("```console\n$ rm -r .\n```\n", "must be graphfilter"),
     ],
 )

@@ -205,11 +205,6 @@ def test_parameter_out_of_range_or_of_the_wrong_kind_is_refused(
         quick(**options).fit(bipartite.features, bipartite.labels, graph=bipartite)
 
 
-def test_estimator_is_bound_to_a_graph_alone() -> None:
-    with pytest.raises(ConfigError, match="is bound to a Graph with features"):
-        quick(graph=[[0, 1]]).fit(np.arange(2), [0, 1])
-
-
 def test_classifier_predict_refuses_rows_that_are_not_its_graph(
     bipartite: Graph, fitted: SGFClassifier
 ) -> None:

@@ -133,7 +133,7 @@ def test_chebyshev_filter_equals_numpys_series() -> None:
     ("make", "message"),
     [
         (lambda: StackedFilter(n_layers=0), "n_layers must be a whole number from 1"),
-        (lambda: StackedFilter(init="random"), "unknown init 'random'"),  # pyright: ignore
+        (lambda: StackedFilter(init="random"), "a number or 'uniform'; got 'random'"),  # pyright: ignore
         (lambda: StackedFilter(init=1e308), r"init must be a finite number, at most 3.4e\+38"),
         (lambda: StackedFilter(init=10**400), "init must be a finite number"),
         (lambda: StackedFilter.from_polynomial([1.0]), "at least two coefficients"),

@@ -182,3 +182,13 @@ def test_averages_stand_beside_own_columns(directed: bool, sparse: bool) -> None
     out = [[0, 2], [0, 0], [0, 2]]
     expected = np.hstack([out, into]) if directed else np.add(out, into)
     np.testing.assert_allclose(around, expected)
+
+
+@pytest.mark.parametrize(("find", "fix"), [(find_around, fix_around), (find_beside, fix_beside)])
+def test_as_many_columns_are_seen_with_and_without_edges(find: Any, fix: Any) -> None:
+    """Whichever of the two was fitted."""
+    bare = Graph.of(None, 4, features=PATH.features)
+    for fitted in (PATH, bare):
+        found = find(fitted, fitted.features) | told(np.array([1, -1, -1, 0]), np.array([0, 3]), 2)
+        seen = [fix(graph, found)(graph.features) for graph in (PATH, bare)]
+        assert seen[0].shape == seen[1].shape

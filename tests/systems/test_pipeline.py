@@ -24,16 +24,16 @@ from graphfilter.util.errors import ConfigError
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often operators are made and features scaled."""
+    """How often operators of 60 vertices are made, and features of as many scaled."""
     found: Counter[str] = Counter()
     make, transform = prepared.make_operator, FeatureScaler.transform
 
-    def make_operator(*args, **options):
-        found["operator"] += 1
-        return make(*args, **options)
+    def make_operator(kind, graph, **options):
+        found["operator"] += graph.n_vertices == 60
+        return make(kind, graph, **options)
 
     def scale(self, features):
-        found["scaling"] += 1
+        found["scaling"] += features.shape[0] == 60
         return transform(self, features)
 
     monkeypatch.setattr(prepared, "make_operator", make_operator)
@@ -42,7 +42,10 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_fit_into_a_folder_prepares_the_graph_once(counts: Counter[str], tmp_path: Path) -> None:
-    """The classifier, its predictions and three baselines share one operator and one scaling."""
+    """The classifier, its predictions and three baselines share one operator and one scaling.
+
+    Copies of a part, which reasons are asked about, are other graphs.
+    """
     from graphfilter.runs.folder import fit_folder
     from graphfilter.runs.plan import Source, plan_fit
 

@@ -79,7 +79,7 @@ class Client(WebClient):
 
     def wait_for(self, key: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Ask for a run until it is as wanted."""
-        for _ in range(600):
+        for _ in range(2400):
             run = next(r for r in self("GET", "api/runs").json["runs"] if r["key"] == key)
             if wanted(run):
                 return run

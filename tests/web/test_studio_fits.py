@@ -58,8 +58,9 @@ def test_stopped_run_is_kept_as_fit_would_leave_it_after_so_many_epochs(client) 
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
     assert metrics["best_epoch"] == [clf.results_[0].best_epoch]
     rows = csv.DictReader(io.StringIO(packed.read(f"run-{key}/predictions.csv").decode()))
-    written = [float(row[f"p_{clf.classes_[1]}"]) for row in rows]
-    np.testing.assert_allclose(written, clf.predict_proba()[:, 1], atol=2e-6)
+    written = {int(row["id"]): float(row[f"p_{clf.classes_[1]}"]) for row in rows}
+    ordered = [written[vertex] for vertex in range(graph.n_vertices)]
+    np.testing.assert_allclose(ordered, clf.predict_proba()[:, 1], atol=2e-6)
     report = packed.read(f"run-{key}/report.html").decode()
     assert f"--epochs {n_epochs}</code> at the end" in report
     assert "without baselines" in report

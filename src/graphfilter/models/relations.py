@@ -138,7 +138,7 @@ def fix_around(
             mean @ once,
         ]
         n_plain = len(names) if names else dense.shape[1]
-        if n_plain <= MOST_EXTREMES and graph.n_edges and found["extremes"][0]:
+        if n_plain <= MOST_EXTREMES and found["extremes"][0]:
             parts += _extremes(adjacency, dense[:, :n_plain])
         if "told_rows" in found:
             parts += _known_labels(graph, features, found, known)
@@ -309,16 +309,16 @@ def _known_sums(
 
 def _relations(graph: Graph, features: Features, known: Known | None) -> Iterator[Sums]:
     """Yield what adds up numbers over the others in each relation of a vertex."""
-    if graph.n_edges:
-        adjacency = graph.adjacency
-        squares = sp.csr_array(adjacency.multiply(adjacency)).sum(axis=1)[:, None]
-        yield lambda numbers, rows: adjacency[rows] @ numbers
-        # Two steps that do not lead back.
-        yield (
-            lambda numbers, rows: (
-                adjacency[rows] @ (adjacency @ numbers) - squares[rows] * numbers[rows]
-            )
+    # Also without edges, so that there are as many relations as in the fitted graph.
+    adjacency = graph.adjacency
+    squares = sp.csr_array(adjacency.multiply(adjacency)).sum(axis=1)[:, None]
+    yield lambda numbers, rows: adjacency[rows] @ numbers
+    # Two steps that do not lead back.
+    yield (
+        lambda numbers, rows: (
+            adjacency[rows] @ (adjacency @ numbers) - squares[rows] * numbers[rows]
         )
+    )
     if graph.directed:
         for half in (graph.out_links(), graph.in_links()):
             yield lambda numbers, rows, half=half: half[rows] @ numbers

@@ -101,7 +101,7 @@ class Prepared:
         else:
             known_labels = None if graph.labels is None else graph.labels >= 0
             scaler = FeatureScaler.fit(
-                graph.features, scaling, labelled=known_labels, loop=loop_weight(graph)
+                graph.features, scaling, labelled=known_labels, loop=loop_weight(graph.past)
             )
         return cls(graph, scaler, device, task, targets, known=known)
 

@@ -49,7 +49,7 @@ class FilteredFeatures(
     --------
     >>> import graphfilter as gf
     >>> g = gf.load_dataset("karate")
-    >>> config = gf.models.FilteredFeaturesConfig(filter=gf.filters.PowerFilterConfig(k=2))
+    >>> config = FilteredFeaturesConfig(filter=gf.filters.PowerFilterConfig(k=2))
     >>> system = gf.systems.System("averaged", "averaged", config, setting="own")
     >>> clf = gf.SystemClassifier(model=system, max_epochs=2).fit(graph=g)
     >>> clf.predict_proba().shape

@@ -16,6 +16,7 @@ from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import to_tensor
+from graphfilter.operators.kinds import loop_weight
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.peers.arma import ARMA
@@ -200,7 +201,8 @@ def test_linkx_takes_the_plain_adjacency_for_features(graph: Graph) -> None:
     operator, x, _, _ = inputs(graph)
     ours = LINKX(graph, LINKXConfig(n_layers=1), generator=seeded()).eval()
     parts = ours.network
-    adjacency = torch.tensor(graph.adjacency.toarray(), dtype=torch.float32)
+    weights = graph.adjacency.toarray() / loop_weight(graph)
+    adjacency = torch.tensor(weights, dtype=torch.float32)
     with torch.no_grad():
         of_graph = adjacency @ parts.edge_lin.weight + parts.edge_lin.bias
         of_x = parts.node_mlp(x)
@@ -253,7 +255,8 @@ def test_operator_edges_are_its_entries() -> None:
 def test_graph_edges_are_the_adjacency(small_graph: Graph) -> None:
     edges, weights = graph_edges(small_graph)
     dense = edges_to_csr(edges, weights, small_graph.n_vertices).to_dense()
-    np.testing.assert_allclose(dense, small_graph.adjacency.toarray(), rtol=1e-6)
+    expected = small_graph.adjacency.toarray() / loop_weight(small_graph)
+    np.testing.assert_allclose(dense, expected, rtol=1e-6)
 
 
 def test_projection_equals_the_dense_product() -> None:
