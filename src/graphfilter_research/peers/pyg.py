@@ -17,7 +17,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.base import ConfigT, GraphNetwork
 from graphfilter.models.layers import drop
 from graphfilter.operators import Operator, SparseFeatures
-from graphfilter.operators.kinds import loop_weight
+from graphfilter.operators.operator import loop_weight
 from graphfilter.operators.sparse import draw
 from graphfilter.util.errors import ConfigError
 
@@ -98,7 +98,7 @@ def graph_edges(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return every edge in both directions, (2, 2 m), and its weight beside a self loop of 1.
 
     For layers that normalise: the loops that they add weigh 1, those of our operators what
-    :func:`~graphfilter.operators.kinds.loop_weight` says.
+    :func:`~graphfilter.operators.operator.loop_weight` says.
     """
     rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.indptr))
     pairs = np.stack([graph.indices.astype(np.int64), rows])

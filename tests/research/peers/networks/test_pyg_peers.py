@@ -16,7 +16,7 @@ from graphfilter.data.datasets import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import to_tensor
-from graphfilter.operators.kinds import loop_weight
+from graphfilter.operators.operator import loop_weight
 from graphfilter.systems import get_system
 from graphfilter.util.errors import ConfigError
 from graphfilter_research.peers.arma import ARMA
