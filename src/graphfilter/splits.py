@@ -82,8 +82,6 @@ Index = NDArray[np.int64]
 
 # How the rules begin by which chance alone divides.
 RANDOM = ("stratified", "fraction", "few", "per_class")
-# How the rule begins by which vertices of an earlier fit stay in their parts.
-EARLIER = "parts of the earlier fit"
 
 
 @dataclass(frozen=True, eq=False, init=False)

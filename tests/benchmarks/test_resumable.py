@@ -23,7 +23,6 @@ import promises
 import rare_classes
 import resumable
 import several_labels
-import start_from
 import store_build
 import write_docs
 from graphfilter.data import make_csbm
@@ -174,25 +173,6 @@ def test_the_table_of_the_how_to_is_that_of_the_record() -> None:
         numbers = re.findall(r"[-+]?\d\.\d{3}", line)
         shown = [row for row in page.splitlines() if re.findall(r"[-+]?\d\.\d{3}", row) == numbers]
         assert len(shown) == 1, line
-
-
-def test_earlier_part_has_the_known_vertices_in_their_parts() -> None:
-    graph = start_from.read_graph("made")
-    split = stratified(graph.labels, 0)
-    part, before = start_from.earlier_part(graph, split, 0)
-    assert part.n_vertices == 240
-    names = np.array(graph.vertex_names)
-    for name in ("train", "val", "test"):
-        old, now = getattr(before, name), getattr(split, name)
-        assert set(np.array(part.vertex_names)[old]) <= set(names[now])
-
-
-def test_benchmark_fits_both_ways() -> None:
-    record = start_from.run(argparse.Namespace(small=True), torch.device("cpu"))
-    (row,) = record["rows"]
-    (found,) = row["splits"]
-    assert found["started"]["epochs"] <= found["fresh"]["epochs"] == 60
-    assert "| made, SGF | 60 |" in start_from.table(record)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")

@@ -161,31 +161,6 @@ def test_split_that_was_given_has_no_folds() -> None:
     assert all(m.held_fold is None for m in given.fitted_members_)
 
 
-def test_earlier_networks_go_on_with_the_vertices_that_they_held_out(
-    before: GraphClassifier,
-) -> None:
-    new = GraphClassifier(**SMALL).fit(graph=GRAPH, start_from=before)
-    np.testing.assert_array_equal(held_of(new)[:65], held_of(before))
-    assert (held_of(new)[65:] != NO_FOLD).all()
-    assert "started from the earlier weights." in " ".join(new.notes_)
-
-
-def test_earlier_networks_are_not_begun_with_where_they_have_seen_what_validates(
-    before: GraphClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before.save(tmp_path / "model")
-    loaded = GraphClassifier.load(tmp_path / "model")
-    split = Split(*np.split(np.arange(80), [48, 64]))
-    new = GraphClassifier(**SMALL).fit(graph=GRAPH, split=split, start_from=loaded)
-    assert new.held_ is None
-    assert any(note.startswith("0 of ") for note in new.notes_)
-    # The graph has become too large for folds.
-    monkeypatch.setattr("graphfilter.systems.committee.LEAST_IN_FOLD", 1000)
-    grown = GraphClassifier(**SMALL).fit(graph=GRAPH, start_from=before)
-    assert grown.held_ is None
-    assert any(note.startswith("0 of ") for note in grown.notes_)
-
-
 @pytest.mark.parametrize(
     "damage", ["missing", "out of range", "of floats", "another order", "none"]
 )

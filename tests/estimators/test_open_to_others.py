@@ -193,6 +193,4 @@ def test_command_line_fits_predicts_and_reports_a_strange_model(
     assert run_command("predict", run, *tables, "--model", name, "--out", out) == 0
     assert Path(out).read_text().count("\n") == 61
     assert run_command("explain", run, "--vertex", "3", "--model", name, "--quiet") == 0
-    again = [*words, "--start-from", run, "--out", f"{run}2"]
-    assert run_command(*again) == 0
     assert run_command("predict", run, *tables, "--model", "absent:Net", "--out", out) == 2

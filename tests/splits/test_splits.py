@@ -342,19 +342,6 @@ def test_folds_depend_on_the_vertices_and_classes_alone() -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_vertices_stay_in_the_fold_that_they_had() -> None:
-    classes = np.arange(80) % 2
-    first = Folding.of(stratified(classes[:60], 0), classes[:60])
-    kept = np.append(first.held, np.full(20, NO_FOLD, dtype=np.int8))
-    grown = Folding.of(stratified(classes, 1), classes, kept)
-    both = (kept != NO_FOLD) & (grown.held != NO_FOLD)
-    assert both.sum() > 30
-    np.testing.assert_array_equal(grown.held[both], kept[both])
-    # New ones go where there are fewest.
-    sizes = [len(one.val) for one in grown.splits]
-    assert max(sizes) - min(sizes) <= 4
-
-
 def test_only_rules_that_draw_at_random_may_change_places() -> None:
     labels = np.arange(60) % 2
     for split in (stratified(labels, 0), few(labels, 0, 0.2), fraction(labels, 0, 0.5)):
@@ -368,16 +355,6 @@ def test_only_rules_that_draw_at_random_may_change_places() -> None:
 @pytest.mark.parametrize("rule", ["given; validation drawn from train", "public", "fixed"])
 def test_parts_that_somebody_gave_stay(rule: str) -> None:
     assert not Split([0], [1], [2], rule=rule).is_random
-
-
-def test_new_vertices_go_where_their_class_is_rarest_however_many_others_are_there() -> None:
-    # The first fold is the smallest, but it alone has the class of the new ones.
-    kept = np.repeat(np.arange(N_FOLDS, dtype=np.int8), [2, 6, 6, 6, 6])
-    classes = np.append((kept > 0).astype(np.int64), np.zeros(4, dtype=np.int64))
-    split = Split(np.arange(26), np.arange(26, 30), [], rule="stratified")
-    given = np.append(kept, np.full(4, NO_FOLD, dtype=np.int8))
-    grown = Folding.of(split, classes, given)
-    assert sorted(grown.held[26:].tolist()) == [1, 2, 3, 4]
 
 
 PATH = [[0, 1], [1, 2]]

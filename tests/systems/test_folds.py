@@ -15,7 +15,7 @@ import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import ToldConfig, TreesConfig
-from graphfilter.splits import EARLIER, Split, by_group, by_time, stratified
+from graphfilter.splits import Split, by_group, by_time, stratified
 from graphfilter.systems import (
     Prepared,
     System,
@@ -24,7 +24,6 @@ from graphfilter.systems import (
     predict_networks,
     train_system,
 )
-from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import (
     LEAST,
     SHARES,
@@ -165,16 +164,16 @@ def no_edges() -> Graph:
 def test_parts_are_not_divided_again_where_that_would_mislead(graph: Graph, split: Split) -> None:
     system = get_system("committee")
     assert isinstance(system, Committee)
-    assert committee.choose_folds(system, Prepared.of(graph), split, None) is None
+    assert committee.choose_folds(system, Prepared.of(graph), split) is None
 
 
 def test_large_graphs_have_no_folds_and_small_ones_do() -> None:
     system = get_system("committee")
     assert isinstance(system, Committee)
     prepared = Prepared.of(GRAPH)
-    assert committee.choose_folds(system, prepared, SPLIT, None) is not None
+    assert committee.choose_folds(system, prepared, SPLIT) is not None
     for_small = replace(system, folds_up_to=79, few_labels=0)
-    assert committee.choose_folds(for_small, prepared, SPLIT, None) is None
+    assert committee.choose_folds(for_small, prepared, SPLIT) is None
 
 
 def test_few_labels_are_all_learned_from_on_larger_graphs_too() -> None:
@@ -186,27 +185,10 @@ def test_few_labels_are_all_learned_from_on_larger_graphs_too() -> None:
     labels = np.where(np.arange(1500) < 300, graph.labels, -1)
     few = stratified(np.where(np.arange(1500) < 60, labels, -1), 0)
     prepared = Prepared.of(graph)
-    folding = committee.choose_folds(system, prepared, few, None)
+    folding = committee.choose_folds(system, prepared, few)
     assert folding is not None
     assert sorted(np.flatnonzero(folding.held >= 0)) == sorted([*few.train, *few.val])
-    assert committee.choose_folds(replace(system, few_labels=40), prepared, few, None) is None
-
-
-def test_weights_begun_with_decide_which_vertices_are_held_out() -> None:
-    system, prepared = get_system("committee"), Prepared.of(GRAPH)
-    assert isinstance(system, Committee)
-    # Earlier networks that all learned from the training vertices must not see others now.
-    assert committee.choose_folds(system, prepared, SPLIT, Start(())) is None
-    kept = np.full(80, NO_FOLD, dtype=np.int8)
-    kept[SPLIT.train[:10]] = 4
-    parts = SPLIT.train, SPLIT.val, SPLIT.test
-    start, given = Start((), held=kept), Split(*parts)
-    assert committee.choose_folds(system, prepared, given, start) is None
-    found = committee.choose_folds(
-        system, prepared, Split(*parts, rule=f"{EARLIER}; others drawn"), start
-    )
-    assert found is not None
-    assert (found.held[SPLIT.train[:10]] == 4).all()
+    assert committee.choose_folds(replace(system, few_labels=40), prepared, few) is None
 
 
 def test_interrupted_it_resumes_to_the_same_bits(tmp_path: Path) -> None:

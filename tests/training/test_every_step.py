@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from graphfilter.data import make_csbm
 from graphfilter.splits import stratified
 from graphfilter.systems import Prepared, committee, get_system, train_system
-from graphfilter.systems.networks import Start
 from graphfilter.systems.system import Committee
 from graphfilter.training import REGRESSION, Callback, Progress
 from graphfilter.training.tasks import TASKS
@@ -57,18 +55,10 @@ def train(system: Committee, callback: Callback, *, task: str = "", **more: Any)
     return train_system(prepared, system, splits, seeds, callback=callback, **more)
 
 
-@cache
-def earlier() -> Start:
-    (outcome,) = train(in_rounds(), Callback())
-    networks = [(part.system, run.network) for part in outcome.parts for run in part.runs]
-    return Start(networks, np.arange(GRAPH.n_vertices))
-
-
 KINDS: dict[str, Callable[[Callback], Any]] = {
     "rounds": lambda callback: train(in_rounds(), callback),
     "folds": lambda callback: train(members("features told", folds_up_to=1000), callback),
     "several splits": lambda callback: train(in_rounds("features smooth"), callback, n_splits=2),
-    "start from": lambda callback: train(in_rounds(), callback, start=earlier()),
     "numbers": lambda callback: train(members("features smooth"), callback, task="numbers"),
     "labels": lambda callback: train(members("features smooth"), callback, task="multilabel"),
 }

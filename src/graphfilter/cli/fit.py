@@ -3,8 +3,7 @@
 # Annotations of fields are evaluated here: typer reads them.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -25,14 +24,13 @@ from graphfilter.cli.screen import (
     what_is_kept,
     word_of,
 )
-from graphfilter.cli.sources import model_of, option_words, split_commas
+from graphfilter.cli.sources import option_words, split_commas
 from graphfilter.util.errors import ConfigError
 
 if TYPE_CHECKING:
-    from graphfilter.estimators.earlier import Earlier
     from graphfilter.estimators.vertex import VertexEstimator
     from graphfilter.runs.folder import FitSummary
-    from graphfilter.runs.plan import DryRun, FitRequest, Plan, Source
+    from graphfilter.runs.plan import DryRun, FitRequest, Plan
     from graphfilter.training.scores import Metric
 
 # Options that are about classes: they have no meaning for numbers and labels.
@@ -40,8 +38,6 @@ _OF_CLASSES = (
     "label", "same_label", "label_anyway", "threshold", "cost", "positive", "embeddings",
 )  # fmt: skip
 TITLES = {"train": "train", "val": "validation", "test": "test"}
-# What the columns of a table are is settled by the run to start from.
-_SETTLED = ("features", "drop", "kinds", "vertex_kind")
 # Parts of the memory that a fit takes.
 _PARTS = {
     "program": "program and libraries",
@@ -72,32 +68,22 @@ class Fit(TrainingOptions, TargetOptions):
 
     def __call__(self) -> None:
         """Check, read, plan; then train and show, or of a dry run say what that would take."""
-        words, out = self._check_options(), self.out
+        self._check_options()
+        out = self.out
         if out is None and not self.dry_run:
             raise ConfigError("fit needs a folder for the results: --out FOLDER.")
-        if out is not None and self.start_from and self.start_from.resolve() == out.resolve():
-            raise ConfigError(
-                f"--out must be another folder than that of --start-from; got {out} for both. "
-                "The fit could not be repeated once its run to start from is replaced."
-            )
         if out is not None and not self.dry_run:
             from graphfilter.runs.loading import check_folder
 
             # Before anything is read, which may take minutes.
             check_folder(out, overwrite=self.overwrite, resume=self.resume)
-        earlier, estimator = None, None
-        if self.start_from is None:
-            source = self.read()
-        else:
-            source, earlier, estimator = self._read_start(self.start_from, words)
-        words = (*self.words(TargetOptions), *source.words)
-        source = replace(source, words=words, noun=self.noun)
+        source = replace(self.read(), words=self.words(TargetOptions), noun=self.noun)
         from graphfilter.runs.plan import plan_dry_run, plan_fit
 
-        estimator = estimator or self.estimator(numbers=bool(self.number))
+        estimator = self.estimator(numbers=bool(self.number))
         target = self.read_target() if self.number or self.multilabel else None
         rule, request = self.split_rule(), self.request()
-        plan = plan_fit(source, self.seed, rule, target, earlier)
+        plan = plan_fit(source, self.seed, rule, target)
         costs = plan_dry_run(plan, estimator)
         if self.dry_run:
             _show_dry_run(costs, plan)
@@ -106,8 +92,8 @@ class Fit(TrainingOptions, TargetOptions):
         plan, baselines = costs.within_memory(plan, baselines=baselines)
         run_fit(plan, estimator, self, request, baselines=baselines)
 
-    def _check_options(self) -> set[str]:
-        """Return the options in use; raise where some exclude each other."""
+    def _check_options(self) -> None:
+        """Raise where some options exclude each other."""
         words, word = set(option_words(self.context)), self.values_word
         if self.number and self.multilabel:
             raise ConfigError("--number and --multilabel each name what to predict: choose one.")
@@ -128,7 +114,7 @@ class Fit(TrainingOptions, TargetOptions):
         if self.number_scale is not None and not self.number:
             raise ConfigError("--number-scale applies to --number only; leave it out.")
         if model == SGF:
-            return words
+            return
         if "--members" in words and model.partition("@")[0] in COMMITTEES:
             raise ConfigError("a committee has its own members; leave --members out.")
         for name in sorted(name for name in OF_SGF if f"--{name}" in words):
@@ -138,69 +124,6 @@ class Fit(TrainingOptions, TargetOptions):
                 f"--{name} applies to --model sgf only; for another write the setting after its "
                 f"name: --model {model}@{OF_SGF[name]}=... where it has one."
             )
-        return words
-
-    def _read_start(self, run: Path, words: set[str]) -> "tuple[Source, Earlier, VertexEstimator]":
-        """Read a run to start from, and the graph that is named, its columns as those of the run.
-
-        Its estimator takes the options that were given now.
-        """
-        from graphfilter.runs.loading import read_earlier
-
-        if self.repeats > 1:
-            # Options that would draw other splits are refused.
-            raise ConfigError(
-                "--repeats trains on other splits, whose test vertices the run may have been "
-                "trained on; leave it out with --start-from."
-            )
-        own_model = model_of(self.model) if ":" in (self.model or "") else None
-        earlier, about, encoder = read_earlier(run, own_model)
-        if (encoder is None) != (self.vertices is None) and self.graph is None:
-            what = "no tables" if encoder is None else "tables"
-            raise ConfigError(
-                f"{earlier.name}: the run was fitted on {what}; start from it on a graph of "
-                "the same source, or fit without --start-from."
-            )
-        columns = self.columns()
-        for name in _SETTLED:
-            value = getattr(columns, name)
-            if value and value != getattr(about.columns, name, None):
-                raise ConfigError(
-                    f"{word_of(name)} must be as in the run to start from, whose columns are used. "
-                    "Leave it out, or fit without --start-from."
-                )
-        source = self.read(encoder=encoder, like=about.columns)
-        source = replace(source, words=("--start-from", earlier.name))
-        current = self.estimator(numbers=bool(self.number))
-        return (
-            source,
-            earlier,
-            _restarted(cast("VertexEstimator", earlier.estimator), current, words),
-        )
-
-
-def _restarted(
-    old: "VertexEstimator", current: "VertexEstimator", words: set[str]
-) -> "VertexEstimator":
-    """Return the estimator of an earlier run, to be fitted again, with the options given now."""
-    from graphfilter.runs.folder import OPTIONS
-    from graphfilter.systems.outside import system_of
-
-    before, now = old.get_params(deep=False), current.get_params(deep=False)
-    other = type(current) is not type(old) or now.get("effort") != before.get("effort")
-    if "model" in before and not other:
-        other = system_of(now["model"]) != system_of(before["model"])
-    if "--model" in words and other:
-        raise ConfigError(
-            f"--model must be that of the run to start from, a {type(old).__name__} of "
-            f"{old.system_.title}. Leave it out, or fit without --start-from."
-        )
-    names = {name for name, word in OPTIONS.items() if word in words} | {"random_state", "device"}
-    names |= {"class_weight"} if "--balanced" in words else set()
-    changed = {name: now[name] for name in names if name in now}
-    if "seconds" in before:
-        changed["seconds"] = now.get("seconds")
-    return type(old)(**{**before, **changed})
 
 
 def run_fit(

@@ -164,9 +164,6 @@ class TrainingOptions:
         committee, identity for others.
     baselines
         Train an MLP and fixed low-pass filters too, to report whether the graph helps.
-    start_from : RUN
-        Start from the weights of this run, in a fraction of the epochs, when the graph has grown.
-        Model and columns are those of the run; its vertices keep their parts.
     out : FOLDER
         Folder for the report, the predictions and the model.
     dry_run
@@ -192,7 +189,6 @@ class TrainingOptions:
     feature_scaling: str = option_field("auto", FEW_TRAINING)
     number_scale: str | None = option_field(None, FEW_TRAINING)
     baselines: bool = option_field(True, FEW_TRAINING)
-    start_from: Path | None = option_field(None, TRAINING)
     seed: Seed = 0
     device: Device = "auto"
     out: Path | None = None

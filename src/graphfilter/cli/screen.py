@@ -38,7 +38,7 @@ ARGUMENTS = (
     "directed", "drop", "drop_duplicates", "edge_kind", "edge_time", "embeddings", "encoding",
     "features", "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "label_anyway",
     "link", "memory", "merge", "model", "no_link", "number", "output", "overwrite", "resume",
-    "same_label", "source", "split", "split_by", "start_from", "target", "threshold", "unlabelled",
+    "same_label", "source", "split", "split_by", "target", "threshold", "unlabelled",
     "vertex_kind", "weight",
 )  # fmt: skip
 _RENAMED = {

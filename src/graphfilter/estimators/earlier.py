@@ -1,9 +1,8 @@
-"""An earlier fit: its vertices found again by their ids, and its weights to begin with."""
+"""The vertices of a fit, found again in another graph by their ids."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,23 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import FittedMember, has_folds
-from graphfilter.estimators.targets import Target
-from graphfilter.models import Fitted
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.splits import EARLIER, Split, stratified
-from graphfilter.systems import System
-from graphfilter.systems.networks import Start
-from graphfilter.systems.prepared import NO_FOLD
-from graphfilter.systems.system import Committee
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.words import count, listed_names
+from graphfilter.util.errors import GraphError
 
 # Numbers that are kept of each vertex's features, to tell whether its id still means the same.
 SKETCH = 4
@@ -42,7 +30,6 @@ NO_IDS = (
 )
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000
-PARTS = ("train", "val", "test")
 # A VertexEstimator: it is made of these parts, which therefore cannot import it.
 FittedEstimator = Any
 
@@ -188,164 +175,6 @@ def _sketch(graph: Graph, scaler: FeatureScaler) -> NDArray[np.float32]:
     return np.asarray(features @ signs.astype(np.float32), dtype=np.float32)
 
 
-@dataclass(frozen=True, eq=False)
-class Earlier:
-    """An earlier fit, of vertices that the graph to be fitted has too.
-
-    Attributes
-    ----------
-    estimator : VertexEstimator
-        Fitted, or loaded.
-    ids : sequence or None
-        Of the vertices that it was fitted on, compared as text; None where they are not known.
-    parts : text array or None
-        The part of each of them: train, val, test, or another word.
-    in_order : bool
-        Whether the ids are in the order of the vertices then.
-    name, checksum : str
-        The folder it was saved in, and the checksum of its model; empty where it was not.
-    """
-
-    estimator: FittedEstimator
-    ids: Sequence[Any] | None = None
-    parts: NDArray[np.str_] | None = None
-    name: str = ""
-    checksum: str = ""
-    in_order: bool = True
-
-    @classmethod
-    def saved(
-        cls, estimator: FittedEstimator, ids: Sequence[str], parts: NDArray[np.str_], **about: Any
-    ) -> Self:
-        """Return an earlier fit with ids in any order: that of its vertices is known by hashes."""
-        known: KnownVertices | None = estimator.known_
-        hashes = hash_ids(ids)
-        if known is None or not np.array_equal(np.sort(hashes), np.sort(known.ids)):
-            return cls(estimator, ids, parts, in_order=False, **about)
-        order = np.argsort(hashes)[np.argsort(np.argsort(known.ids))]
-        return cls(estimator, [ids[i] for i in order.tolist()], parts[order], **about)
-
-    @classmethod
-    def of(cls, start_from: Any) -> Self | None:
-        """Return the earlier fit that ``start_from`` names."""
-        if start_from is None or isinstance(start_from, cls):
-            return start_from
-        if not (isinstance(start_from, BaseEstimator) and hasattr(start_from, "build_system")):
-            name = type(start_from).__name__
-            raise ConfigError(f"`start_from` must be a fitted estimator; got {name}.")
-        check_is_fitted(start_from)
-        estimator: Any = start_from
-        graph: Graph | None = getattr(estimator, "graph_", None)
-        if graph is None:
-            return cls(estimator)
-        return cls(estimator, ids_of(graph), estimator.split_.part_of(graph.n_vertices))
-
-    def check(
-        self,
-        estimator: FittedEstimator,
-        target: Target,
-        split: Split,
-        n_features: int,
-        feature_names: Sequence[str] | None,
-    ) -> None:
-        """Raise unless the weights mean the same: kind, network, columns and classes."""
-        chosen = estimator.choose(target, split)
-        if getattr(estimator, "operator", None) == "auto":  # Then either one is trained.
-            chosen["operator"] = self.estimator.system_.operator
-        system = estimator.build_system(**chosen)
-        old = self.estimator
-        before, now = ([str(n) for n in names] for names in (old.target_names_, target.names))
-        if old.task_.name != target.task.name or before != now:
-            raise ConfigError(
-                f"`start_from` must predict what is to be learned, {listed_names(now)}; it "
-                f"predicts {listed_names(before)}. Fit without it."
-            )
-        if type(old) is not type(estimator) or _networks(old.system_) != _networks(system):
-            raise ConfigError(
-                "`start_from` must be of the model to be fitted, with its setting; it is "
-                f"{type(old).__name__} of {old.system_.title}. Fit that, or fit without it."
-            )
-        known = getattr(old, "feature_names_in_", None)
-        if known is not None and feature_names is not None and (*known,) != (*feature_names,):
-            missing = [f"{name!r} is missing" for name in known if name not in set(feature_names)]
-            problem = (*missing, "there are new ones, or they are in another order")[0]
-            raise ConfigError(f"the features must be those that `start_from` has; {problem}.")
-        if old.n_features_in_ != n_features:
-            sizes = f"on the {n_features:,} features given; it was on {old.n_features_in_:,}"
-            raise ConfigError(f"`start_from` must have been fitted {sizes}.")
-
-    def start(self, graph: Graph) -> Start:
-        """Return the networks to begin with on a graph."""
-        networks = [(m.system, m.network) for m in self.estimator.fitted_members_]
-        held_before = self.estimator.held_ if has_folds(self.estimator.held_) else None
-        if self.ids is None or not self.in_order:
-            # Networks that held other vertices out each have learned from those that validate now.
-            return Start(networks if held_before is None else ())
-        number = {str(name): i for i, name in enumerate(ids_of(graph))}
-        places = np.array([number.get(str(id), -1) for id in self.ids], dtype=int)
-        if held_before is None:
-            return Start(networks, places)
-        held = np.full(graph.n_vertices, NO_FOLD, dtype=np.int8)
-        held[places[places >= 0]] = held_before[places >= 0]
-        return Start(networks, places, held)
-
-    def parts_of(self, graph: Graph) -> NDArray[np.str_] | None:
-        """Return the part that each vertex of a graph had; '' of new ones, None if not known."""
-        if self.ids is None or self.parts is None:
-            return None
-        known = {
-            str(id): part for id, part in zip(self.ids, self.parts.tolist(), strict=True)
-            if part in PARTS
-        }  # fmt: skip
-        return np.array([known.get(str(name), "") for name in ids_of(graph)], dtype="<U5")
-
-    def draw_split(
-        self, graph: Graph, codes: NDArray[np.int64], seed: int, fractions: Sequence[float]
-    ) -> Split:
-        """Keep the parts of known vertices, and divide the other labelled ones at random.
-
-        A new split would validate and test on vertices that the weights were trained on.
-        """
-        parts = self.parts_of(graph)
-        if parts is None:
-            raise ConfigError("`start_from` was loaded, without a split: pass split=...")
-        known = (parts != "") & (codes >= 0)
-        drawn = stratified(np.where(known, -1, codes), seed, fractions)
-        whole = (
-            np.concatenate([np.flatnonzero(known & (parts == part)), others])
-            for part, others in zip(PARTS, (drawn.train, drawn.val, drawn.test), strict=True)
-        )
-        return Split(*map(np.sort, whole), rule=f"{EARLIER}; others {drawn.rule}")
-
-    def check_split(self, split: Split, graph: Graph) -> None:
-        """Raise where vertices that the weights were chosen on are to judge them."""
-        parts = self.parts_of(graph)
-        if parts is None:
-            return
-        seen = int((parts[split.val] == "train").sum() + (parts[split.test] == "train").sum())
-        seen += int((parts[split.test] == "val").sum())
-        if seen:
-            raise ConfigError(
-                f"{seen:,} vertices that the earlier fit was trained or validated on would be used "
-                "for validation or testing now. Let them keep their parts, or fit without it."
-            )
-
-    def note(self, members: Sequence[FittedMember], start: Start) -> str:
-        """Say how many networks began with weights of the earlier fit."""
-        networks = [m for m in members if not isinstance(m.network, Fitted)]
-        systems = {m.system.name: m.system for m in networks}
-        counts = Counter(m.system.name for m in networks)
-        n_begun = sum(min(n, start.n_carried(systems[name])) for name, n in counts.items())
-        return f"{n_begun} of {count(len(networks), 'network')} started from the earlier weights."
-
-
 def ids_of(graph: Graph) -> Sequence[Any]:
     """Return the ids of a graph's vertices: their names, or their numbers."""
     return range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
-
-
-def _networks(system: System) -> list[Any]:
-    """Return what decides the shapes and the meaning of weights, not how they are trained."""
-    if isinstance(system, Committee):
-        return [_networks(member) for member in system.members]
-    return [system.model, system.operator, system.view]

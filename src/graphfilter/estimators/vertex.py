@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -36,7 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph, links_checksum
 from graphfilter.estimators.calibration import Calibration, calibrate
-from graphfilter.estimators.earlier import NO_IDS, Earlier, KnownVertices, describe_known, named
+from graphfilter.estimators.earlier import NO_IDS, KnownVertices, describe_known, named
 from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
 from graphfilter.estimators.members import (
     ALL,
@@ -57,11 +56,8 @@ from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.splits import Split, set_aside, stratified
 from graphfilter.systems import Outcome, Prepared, System, train_system
-from graphfilter.systems.committee import choose_folds
-from graphfilter.systems.networks import Start
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.prepared import NO_FOLD
-from graphfilter.systems.system import Committee
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Callback, FitResult, Monitor, TargetScale, Task
 from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
@@ -237,7 +233,6 @@ class VertexEstimator(BaseEstimator):
         split: Split | tuple[Any, Any, Any] | None = None,
         vertices: Any = None,
         callback: Callback | None = None,
-        start_from: Any = None,
         **others: Any,
     ) -> Self:
         """Train on the labelled vertices.
@@ -267,24 +262,15 @@ class VertexEstimator(BaseEstimator):
             Watches the training, may end it, and says where its state is kept: see
             :class:`graphfilter.training.Callback`. The arguments of 0.2 (checkpoint, resume,
             on_epoch) are taken until 0.4.
-        start_from : fitted estimator, optional
-            Of an earlier state of the graph, with the same parameters, columns and classes:
-            networks start from its weights and wait a quarter of their patience for a better
-            score; features are scaled as they were. Vertices that are known by their ids, or
-            numbers where there are none, stay in their part; the others are divided. Models
-            without epochs are fitted again.
         """
         callback = callback_from(callback, others)
         if others:
             text = f"{type(self).__name__}.fit() takes no {(name := next(iter(others)))}"
-            remedy = "; it takes X, y, graph, split, vertices, callback and start_from."
+            remedy = "; it takes X, y, graph, split, vertices and callback."
             if name == "sample_weight":
                 remedy = ": all labelled vertices count the same. Weigh classes with class_weight."
             raise TypeError(text + remedy)
         self.check_parameters()
-        earlier = Earlier.of(start_from)
-        if earlier is not None and self.graph is not None:
-            raise ConfigError("`start_from` is for fit(X, y, graph=...), not for a bound graph.")
         seed, before = draw_seed(self.random_state), self.__dict__.copy()
         try:
             fitted, target = take_training(self, X, y, graph, vertices)
@@ -293,22 +279,15 @@ class VertexEstimator(BaseEstimator):
             split = take_split(split, fitted, graph)
             if split is None:
                 fractions = (1 - self.validation_fraction, self.validation_fraction, 0.0)
-                draw = stratified if earlier is None else partial(earlier.draw_split, fitted)
-                split = draw(target.codes, seed, fractions)
-            if earlier is not None:
-                names = getattr(self, "feature_names_in_", None)
-                earlier.check(self, target, split, self.n_features_in_, names)
-                earlier.check_split(split, fitted)
+                split = stratified(target.codes, seed, fractions)
             prepared = Prepared.of(
                 # Not Graph.replace, which would renumber the classes.
                 dataclasses.replace(fitted, labels=target.codes.copy(), classes=target.names),
-                scaling=self.feature_scaling if earlier is None else earlier.estimator.scaler_,
+                scaling=self.feature_scaling,
                 device=pick_device(self.device),
                 task=task,
             )
-            return self.fit_prepared(
-                prepared, fitted, target, split, seed=seed, callback=callback, earlier=earlier
-            )
+            return self.fit_prepared(prepared, fitted, target, split, seed=seed, callback=callback)
         except BaseException:
             self.__dict__ = before  # It knows what it knew before.
             raise
@@ -322,7 +301,6 @@ class VertexEstimator(BaseEstimator):
         *,
         seed: int,
         callback: Callback = SILENT,
-        earlier: Earlier | None = None,
     ) -> Self:
         """Learn from a graph that has been made ready, for this estimator or for another one."""
         seeds = np.random.SeedSequence(seed).generate_state(self.n_members).tolist()
@@ -330,22 +308,14 @@ class VertexEstimator(BaseEstimator):
         if self.calibration_fraction:
             val, aside = set_aside(split.val, self.calibration_fraction, seeds[0])
             split = dataclasses.replace(split, val=val)
-        chosen, start = self.choose(target, split), None
-        if earlier is None:
-            scales = self.scales_for(prepared, target, split)
-        else:
-            scales, start = earlier.estimator.target_scales_, earlier.start(fitted)
+        chosen = self.choose(target, split)
+        scales = self.scales_for(prepared, target, split)
         if target.values is not None:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
-        if start is not None and start.held is not None:
-            system = self.build_system(**chosen)
-            assert isinstance(system, Committee)
-            # Without folds, earlier networks have learned from vertices that validate now.
-            start = start if choose_folds(system, prepared, split, start) else Start(())
         weights = self.class_weights(target, split)
         with LoggedProgress(callback) if self.verbose else nullcontext(callback) as callback:
             outcomes, chosen, notes = self.train_on(
-                prepared, split, seeds, chosen, class_weight=weights, callback=callback, start=start
+                prepared, split, seeds, chosen, class_weight=weights, callback=callback
             )
         # The same in all: it depends on the split alone.
         held = outcomes[0].held if isinstance(outcomes[0], CommitteeOutcome) else None
@@ -376,8 +346,6 @@ class VertexEstimator(BaseEstimator):
         self.take_outcomes(outcomes)
         if self.held_ is not None:
             self.notes_ = (*self.notes_, describe_held(self.held_, self.fitted_members_))
-        if earlier is not None and start is not None:
-            self.notes_ = (*self.notes_, earlier.note(members, start))
         used = [i for i, member in enumerate(members) if member.weight > 0]
         members, outputs = [members[i] for i in used], [outputs[i] for i in used]
         answers = MemberAnswers(fitted, target.task, scales, None, members, outputs).kept()

@@ -180,10 +180,7 @@ def train_fit(
         wishes["positive"] = plan.target.names[rule.positive]
     # Another one: what the caller handed in stays as it is.
     estimator = type(estimator)(**{**estimator.get_params(deep=False), **wishes})
-    estimator.fit(
-        graph=plan.graph, y=plan.target, split=plan.split, callback=callback,
-        start_from=plan.earlier,
-    )  # fmt: skip
+    estimator.fit(graph=plan.graph, y=plan.target, split=plan.split, callback=callback)
     fit = Fit.of(
         plan, estimator, estimator.outputs_, rule, seconds=estimator.seconds_,
         notes=(*plan.notes, *estimator.notes_), coverage=request.coverage,

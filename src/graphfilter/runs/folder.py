@@ -195,11 +195,6 @@ def fit_folder(
     """
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
-    if plan.earlier is not None:
-        graph = plan.graph
-        plan.earlier.check(
-            estimator, plan.target, plan.split, graph.n_features, graph.feature_names
-        )
     plan_decision(plan, request)
     check_coverage_request(plan, request.coverage)
     if request.keep_graph and request.forget_ids:
@@ -282,14 +277,13 @@ def _write_run(
         fit, folder, False if request.forget_ids else request.keep_graph
     )
     cases_sha256 = Cases.of(fit).write(folder / loading.CASES_FILE) if graph_sha256 else ""
-    reference_sha256, encoder, earlier = "", plan.source.encoder, plan.earlier
+    reference_sha256, encoder = "", plan.source.encoder
     # A model that predicts no other graph has nothing to be compared with.
     if plan.has_features and not estimator.system_.keeps_graph:
         arrays = Reference.of(fit).to_arrays()
         tensors = {name: torch.tensor(values) for name, values in arrays.items()}
         kind = {"kind": "reference", "version": __version__}
         reference_sha256 = write_tensors(folder / loading.REFERENCE_FILE, tensors, kind)
-    start = {} if earlier is None else {"run": earlier.name, "model_sha256": earlier.checksum}
     about = loading.RunDescription(
         command=command,
         seed=plan.seed,
@@ -307,7 +301,6 @@ def _write_run(
         graph_sha256=graph_sha256,
         reference_sha256=reference_sha256,
         cases_sha256=cases_sha256,
-        start_from=start,
         noun=f"{plan.noun.one},{plan.noun.many}",
     )
     notes = (*notes, note) if note else notes

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from graphfilter.data.files import read_npz
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.earlier import Earlier
 from graphfilter.estimators.graph import (
     GraphClassifier,
     GraphRegressor,
@@ -297,9 +296,6 @@ class RunDescription:
         Of what later graphs are compared with; empty where there is none.
     cases_sha256 : str
         Of what was answered and known of every vertex; empty where the graph is not kept.
-    start_from : dict
-        The folder of the run whose weights were begun with, and the checksum of its model; empty
-        of a fresh fit.
     noun : str
         What a vertex is called, and several; empty of runs before 0.3.
     """
@@ -320,7 +316,6 @@ class RunDescription:
     graph_sha256: str = ""
     reference_sha256: str = ""
     cases_sha256: str = ""
-    start_from: dict[str, str] = field(default_factory=dict)
     noun: str = ""
 
 
@@ -405,23 +400,6 @@ def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder |
         raise ModelFileError(f"{Path(folder) / CONFIG_FILE}: {problem}") from None
     encoder = None if run.encoder is None else TableEncoder.from_dict(run.encoder)
     return run, encoder
-
-
-def read_earlier(
-    folder: str | Path, model: Any = None
-) -> tuple[Earlier, RunDescription, TableEncoder | None]:
-    """Read a run to start from, what is known of it, and how to read its tables."""
-    estimator, about, encoder = load_run(folder, model)
-    if not about.vertex_features:
-        raise ConfigError(f"{folder}: a run without vertex features has no weights to start from.")
-    if (table := read_parts(folder)) is None:
-        text = "its predictions.csv must say which vertices were trained on. Restore it."
-        raise ConfigError(f"{folder}: {text}")
-    ids, parts = table
-    words = np.array(parts.to_pylist(), dtype="<U10")
-    checksum = str(records.read_checked_json(Path(folder) / CONFIG_FILE).get("model_sha256", ""))
-    found = Earlier.saved(estimator, ids.to_pylist(), words, name=str(folder), checksum=checksum)
-    return found, about, encoder
 
 
 @contextmanager

@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.earlier import Earlier
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.spectral import Diagnosis, ValueDiagnosis, diagnose, diagnose_values
@@ -125,18 +124,11 @@ def without_future(graph: Graph, split: Split, by: SplitBy) -> tuple[Graph, tupl
 
 
 def choose_split(
-    graph: Graph, seed: int, by: SplitBy = STRATIFIED, earlier: Earlier | None = None
+    graph: Graph, seed: int, by: SplitBy = STRATIFIED
 ) -> tuple[Split, tuple[str, ...]]:
-    """Divide by a column if asked to, take the split of the tables, or draw the paper's.
-
-    Vertices of an ``earlier`` fit whose weights are begun with keep their part in a drawn split;
-    another one must not judge by those that it was trained on.
-    """
+    """Divide by a column if asked to, take the split of the tables, or draw the paper's."""
     assert graph.labels is not None
     of_tables = next((s for s in graph.splits if s.rule == "given"), None)
-    if by is STRATIFIED and of_tables is None and earlier is not None:
-        split = earlier.draw_split(graph, graph.labels, seed, (0.6, 0.2, 0.2))
-        return split, (f"split: {_sizes(split)} ({split.rule}, seed {seed}).",)
     if by is STRATIFIED and of_tables is None:
         split = stratified(graph.labels, seed)
         return split, (f"split drawn: {_sizes(split)} ({split.rule}, seed {seed}).",)
@@ -152,8 +144,6 @@ def choose_split(
         assert by.groups is not None
         split = by_group(graph.labels, by.groups, seed)
         text = f"split by the groups of {by.column!r}, none in two parts: {_sizes(split)}."
-    if earlier is not None:
-        earlier.check_split(split, graph)
     labelled = graph.labels >= 0
     notes = [
         f"class {str(graph.classes[c])!r} has no training vertex: it can never be predicted."
@@ -216,8 +206,7 @@ class Source:
 class Plan:
     """A graph made ready for fitting, what is to be learned of it, and what a user should know.
 
-    The labels of ``graph`` are the codes of ``target``, its classes their names. ``earlier`` is a
-    fit whose weights are begun with. ``names`` are those of the classes, labels or numbers,
+    The labels of ``graph`` are the codes of ``target``, its classes their names.
     ``truth`` is what is known of the vertices, class numbers (n,) or values (n, T), and
     ``is_labelled`` says of which it is known.
     """
@@ -230,7 +219,6 @@ class Plan:
     notes: tuple[str, ...]
     has_features: bool = True
     by: SplitBy = STRATIFIED
-    earlier: Earlier | None = None
     names: list[str] = field(init=False)
     truth: NDArray[Any] = field(init=False)
     is_labelled: NDArray[np.bool_] = field(init=False)
@@ -288,7 +276,6 @@ def plan_fit(
     seed: int,
     by: SplitBy = STRATIFIED,
     target: Target | None = None,
-    earlier: Earlier | None = None,
 ) -> Plan:
     """Check a graph for fitting and choose its split; nothing is written.
 
@@ -309,10 +296,10 @@ def plan_fit(
             notes += (f"{n_unknown:,} of {n:,} vertices have no value; they are predicted.",)
         # Not Graph.replace, which would renumber the classes.
         graph = dataclasses.replace(graph, labels=target.codes.copy(), classes=target.names)
-    split, split_notes = choose_split(graph, seed, by, earlier)
+    split, split_notes = choose_split(graph, seed, by)
     graph, time_notes = without_future(graph, split, by)
     notes = (*graph.notes, *feature_notes, *notes, *split_notes, *time_notes)
-    return Plan(source, graph, target, split, seed, notes, not feature_notes, by, earlier)
+    return Plan(source, graph, target, split, seed, notes, not feature_notes, by)
 
 
 def with_features(graph: Graph) -> tuple[Graph, tuple[str, ...]]:

@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.splits import EARLIER, Split
+from graphfilter.splits import Split
 from graphfilter.systems.networks import (
     Outcome,
     Request,
-    Start,
     begin_networks,
     outcomes_of,
     predict_networks,
@@ -87,7 +86,6 @@ def train_system(
     *,
     class_weight: NDArray[np.float64] | None = None,
     callback: Callback | None = None,
-    start: Start | None = None,
     **earlier: Any,
 ) -> Sequence[Outcome]:
     """Train a system once per split and seed, and predict every vertex with its best weights.
@@ -97,8 +95,6 @@ def train_system(
     class_weight : array (n_classes,), optional
     callback : Callback, optional
         As for :func:`graphfilter.training.train`.
-    start : Start, optional
-        Weights of an earlier fit, which networks of the same config begin with.
 
     Of a graph with a past (:meth:`graphfilter.Graph.as_of`), all that is trained, chosen and
     weighed knows that past only; the vertices are predicted with all edges.
@@ -124,7 +120,7 @@ def train_system(
             "on earlier edges. Leave out `as_of`, or name another system."
         )
     request = Request(
-        past, system, splits, seeds, class_weight, callback, start, of_past=past is not prepared
+        past, system, splits, seeds, class_weight, callback, of_past=past is not prepared
     )
     if isinstance(system, Committee):
         outcomes = train_committee(request, system)
@@ -159,7 +155,7 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
     foldings: list[Folding] | None = None
     # In a later state of the graph nobody knows who has seen the label of a vertex.
     if not rounds and not request.of_past:
-        chosen = [choose_folds(committee, prepared, split, request.start) for split in splits]
+        chosen = [choose_folds(committee, prepared, split) for split in splits]
         foldings = [folding for folding in chosen if folding is not None]
         foldings = foldings if len(foldings) == len(splits) else None
     priors = [prior_weights(systems, graph, split) for split in splits if of_classes]
@@ -224,9 +220,7 @@ def for_task(system: System, task: Task) -> System:
     return replace(system, model=replace(system.model, dropout=min(system.model.dropout, 0.2)))
 
 
-def choose_folds(
-    committee: Committee, prepared: Prepared, split: Split, start: Start | None
-) -> Folding | None:
+def choose_folds(committee: Committee, prepared: Prepared, split: Split) -> Folding | None:
     """Return the folds that each member has a network for; None where all learn from the same.
 
     Labels are few on a small graph. Each network holds one fold of the training and validation
@@ -235,8 +229,7 @@ def choose_folds(
     By these answers members are weighed.
 
     Only where chance alone divided them: vertices of one group, or moment, are alike. Without
-    edges rows are not vertices that could be known again. Networks that begin with earlier
-    weights hold out what the earlier ones did.
+    edges rows are not vertices that could be known again.
     """
     graph, labels = prepared.graph, prepared.labels
     # They take the place of seeds.
@@ -244,14 +237,9 @@ def choose_folds(
     small = repeated and graph.n_vertices <= committee.folds_up_to
     small = (small or has_few_labels(committee, graph, [split])) and graph.n_edges > 0
     enough = len(split.train) + len(split.val) >= LEAST_IN_FOLD * N_FOLDS and len(split.val)
-    held, by_chance = None, split.is_random
-    if start is not None:
-        # Those who were held out were divided by chance, and so are others then.
-        held = start.held
-        by_chance = held is not None and (by_chance or split.rule.startswith(EARLIER))
-    if not (small and enough and by_chance and prepared.past is prepared):
+    if not (small and enough and split.is_random and prepared.past is prepared):
         return None
-    return Folding.of(split, labels if prepared.targets is None else 0 * labels, held)
+    return Folding.of(split, labels if prepared.targets is None else 0 * labels)
 
 
 def has_few_labels(committee: Committee, graph: Graph, splits: Sequence[Split]) -> bool:
@@ -640,11 +628,10 @@ class Member:
 
     def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
         """Return what is to be trained on some splits, from some of the seeds."""
-        every, foldings, start = self.request, self._foldings, self.request.start
+        every, foldings = self.request, self._foldings
         callback = every.callback
         if seeds.start:
             callback = callback.part("more")
-            start = None if start is None else start.after(self.system, seeds.start)
         pairs = [(s, r) for s in splits for r in seeds]
         return replace(
             every,
@@ -653,7 +640,6 @@ class Member:
             ],
             seeds=[repeated_seed(every.seeds[s], r) for s, r in pairs],
             callback=callback,
-            start=start,
         )
 
 

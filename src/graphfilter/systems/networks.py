@@ -1,4 +1,4 @@
-"""The networks of one system: trained, begun with earlier weights, and asked for predictions.
+"""The networks of one system: trained, and asked for predictions.
 
 Networks of several splits and seeds are trained together. They predict in memory, or block by block
 where the answers of all vertices would not fit.
@@ -28,7 +28,7 @@ from graphfilter.models import (
     SideBySide,
 )
 from graphfilter.models.relations import told
-from graphfilter.models.views import VIEWS, find_view
+from graphfilter.models.views import find_view
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
@@ -185,101 +185,11 @@ class _Ready:
         return cls(seen, operator, x, networks, work)
 
 
-# Networks that begin with weights are near their end: they wait this part of their patience.
-PATIENCE_PART = 4
-# The views whose columns are vertices, whoever else's come before them.
-_OF_VERTICES = ("neighbours", "unit+links")
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Networks that were trained on an earlier state of a graph.
-
-    Attributes
-    ----------
-    networks : sequence of (System, Network)
-        In the order of their seeds.
-    places : int array (n_earlier,) or None
-        The number that each vertex of the earlier graph has now, -1 where it is gone. None where
-        that is not known: networks whose columns are vertices then start again.
-    held : int8 array (n,) or None
-        Of earlier networks that each held a fold of their vertices out: the fold of each vertex of
-        the graph as it is now, -1 of those that none has held.
-    """
-
-    networks: Sequence[tuple[System, Network[Any]]]
-    places: NDArray[np.int64] | None = None
-    held: NDArray[np.int8] | None = None
-
-    def begin(self, prepared: Prepared, system: System, networks: Sequence[Network[Any]]) -> int:
-        """Give networks of a system the weights of the earlier ones; return how many have some."""
-        if not self.n_carried(system):
-            return 0
-        columns = self._columns(prepared, system)
-        pairs = zip(self.of(system), networks, strict=False)
-        return sum(_carry(old, new, columns) for old, new in pairs)
-
-    def after(self, system: System, n_seeds: int) -> Start:
-        """Return the start of further seeds of a system, without the networks of the first."""
-        taken = {id(network) for network in self.of(system)[:n_seeds]}
-        left = [pair for pair in self.networks if id(pair[1]) not in taken]
-        return replace(self, networks=left)
-
-    def of(self, system: System) -> list[Network[Any]]:
-        """Return the networks of the same config; none of models without epochs."""
-        return [
-            network
-            for own, network in self.networks
-            if not isinstance(network, Fitted)
-            and (own.name, own.model, own.operator, own.view)
-            == (system.name, system.model, system.operator, system.view)
-        ]
-
-    def n_carried(self, system: System) -> int:
-        """Return how many networks of a system can begin with weights."""
-        moves = VIEWS[system.view].keeps_graph
-        known = self.places is not None and system.view in _OF_VERTICES
-        return len(self.of(system)) if known or not moves else 0
-
-    def _columns(self, prepared: Prepared, system: System) -> NDArray[np.int64] | None:
-        """Return where the columns of an earlier network are now; None where they stay."""
-        if self.places is None or not VIEWS[system.view].keeps_graph:
-            return None
-        n_features = prepared.graph.n_features if system.view == "unit+links" else 0
-        n_columns = prepared.seen_as(system.view).graph.n_features
-        # Directions, and further steps, are more columns per vertex.
-        blocks = (n_columns - n_features) // prepared.graph.n_vertices
-        starts = n_features + prepared.graph.n_vertices * np.arange(blocks)
-        moved = np.where(self.places >= 0, self.places + starts[:, None], -1)
-        return np.concatenate([np.arange(n_features), moved.ravel()])
-
-
-def _carry(old: Network[Any], new: Network[Any], columns: NDArray[np.int64] | None) -> bool:
-    """Give a network the weights of another; return whether their shapes go together."""
-    before, state = old.state_dict(), new.state_dict()
-    if before.keys() != state.keys():
-        return False
-    # What it was told belongs to a graph; it is not learned.
-    carried = before | {name: value for name, value in state.items() if name == "told"}
-    if columns is not None:
-        readers = [name for name, w in before.items() if w.ndim == 2 and w.shape[0] == len(columns)]
-        if len(readers) != 1:  # Which of them reads the columns is not clear.
-            return False
-        # Those of vertices that are new are drawn, as every weight is at the start.
-        rows, moved = state[readers[0]].clone(), columns >= 0
-        rows[columns[moved]] = before[readers[0]][moved].to(rows)
-        carried[readers[0]] = rows
-    if any(carried[name].shape != value.shape for name, value in state.items()):
-        return False
-    new.load_state_dict(carried)
-    return True
-
-
 @dataclass(frozen=True, eq=False)
 class Request:
     """A system to be trained on a prepared graph, once per split and seed.
 
-    ``class_weight`` is an array (n_classes,). ``start`` holds weights to begin with. ``of_past``
+    ``class_weight`` is an array (n_classes,). ``of_past``
     says that the prepared graph is the past of the one that is answered for.
     """
 
@@ -289,7 +199,6 @@ class Request:
     seeds: Sequence[int]
     class_weight: NDArray[np.float64] | None = None
     callback: Callback = SILENT
-    start: Start | None = None
     of_past: bool = False
 
 
@@ -350,16 +259,13 @@ def begin_networks(request: Request) -> Training:
         told = torch.tensor(known, dtype=torch.float32, device=device)
         for network, split in zip(networks, request.splits, strict=True):
             network.tell(told, torch.tensor(split.train, device=device))
-    config, start = system.config, request.start
-    if start is not None and start.begin(prepared, system, networks) == len(networks):
-        config = replace(config, patience=max(config.patience // PATIENCE_PART, 1))
     return Training(
         networks,
         operator,
         x,
         torch.tensor(targets, device=device),
         request.splits,
-        config,
+        system.config,
         seeds=request.seeds,
         class_weight=None
         if weight is None

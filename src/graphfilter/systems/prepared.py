@@ -261,13 +261,10 @@ class Folding:
     splits: tuple[Split, ...]
 
     @classmethod
-    def of(
-        cls, split: Split, classes: NDArray[np.int64], kept: NDArray[np.int8] | None = None
-    ) -> Self:
+    def of(cls, split: Split, classes: NDArray[np.int64]) -> Self:
         """Divide training and validation vertices, each class evenly.
 
-        The folds depend on the vertices and their classes (n,) alone. Those in ``kept`` (n,) stay
-        in their fold.
+        The folds depend on the vertices and their classes (n,) alone.
 
         >>> split = Split(train=[0, 1, 2, 3, 4, 5], val=[6, 7, 8, 9], test=[10])
         >>> folding = Folding.of(split, np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0]))
@@ -276,14 +273,12 @@ class Folding:
         """
         labelled = np.sort(np.concatenate([split.train, split.val]))
         held = np.full(len(classes), NO_FOLD, dtype=np.int8)
-        if kept is not None:
-            held[labelled] = kept[labelled]
-        totals = np.bincount(held[held >= 0], minlength=N_FOLDS)
+        totals = np.zeros(N_FOLDS, dtype=np.int64)
         rng = np.random.default_rng((len(labelled), 7))
         for one in np.unique(classes[labelled]):
             members = labelled[classes[labelled] == one]
-            counts = np.bincount(held[members][held[members] >= 0], minlength=N_FOLDS)
-            for vertex in rng.permutation(members[held[members] < 0]).tolist():
+            counts = np.zeros(N_FOLDS, dtype=np.int64)
+            for vertex in rng.permutation(members).tolist():
                 fold = min(range(N_FOLDS), key=lambda f: (counts[f], totals[f]))
                 held[vertex] = fold
                 counts[fold] += 1
