@@ -21,11 +21,13 @@ HOSTILE = '</script><script>hacked=1</script><img src=x onerror="hacked=1"><b>'
 
 def make_report(numbers: bool, folder: Path) -> str:
     graph = make_csbm(n_vertices=90, n_features=4, seed=0)
-    values = np.asarray(graph.features, dtype=float)[:, : 1 if numbers else 3]
+    values = np.asarray(graph.features, dtype=float)[:, : 2 if numbers else 3]
     values[80:] = np.nan
     if numbers:
         estimator = SGFRegressor(max_epochs=20, random_state=0)
-        target = named_target(REGRESSION, values, [HOSTILE])
+        # Two columns are coordinates, so that there is a map.
+        graph = graph.replace(feature_names=("lat", "long", "size", "age"))
+        target = named_target(REGRESSION, values, [HOSTILE, "rent"])
     else:
         estimator = SGFClassifier(max_epochs=20, random_state=0, n_members=2)
         labels = np.where(np.isnan(values), np.nan, values > 0)
@@ -38,8 +40,12 @@ def make_report(numbers: bool, folder: Path) -> str:
 def test_report_of_values_opens_on_any_screen(numbers: bool, visit, tmp_path: Path) -> None:
     url = make_report(numbers, tmp_path)
     report = visit(url)
-    for plot in ("filter", "training", *(["scatter"] if numbers else [])):
+    for plot in ("filter", "training"):
         assert report.page.locator(f"#{plot}-plot .main-svg").count() > 0, plot
+    drawn = [f"scatter-plot-{t}" for t in range(2)]
+    drawn += [f"map-{t}-{kind}" for t in range(2) for kind in ("known", "says", "missed")]
+    for plot in drawn if numbers else ():
+        assert report.page.locator(f"#{plot} .main-svg .point").count() > 0, plot
     assert report.page.locator(".whys details").count() == 5
     report.page.evaluate("document.querySelectorAll('.whys details').forEach(d => d.open = true)")
     report.check_no_sideways_scroll()

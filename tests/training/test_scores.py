@@ -439,7 +439,7 @@ def test_scores_of_numbers_are_those_of_scikit_learn() -> None:
 
 def test_score_of_equal_numbers_has_no_r2() -> None:
     assert score_numbers(np.array([1.0, 3.0]), np.array([2.0, 2.0])) == {
-        "n_vertices": 2, "rmse": 1.0, "mae": 1.0,
+        "n_vertices": 2, "rmse": 1.0, "mae": 1.0, "median_error": 1.0,
     }  # fmt: skip
 
 
@@ -684,6 +684,22 @@ def test_chosen_scale_is_the_one_on_which_errors_are_normal(expected: str) -> No
     train, val = np.arange(400), np.arange(400, 600)
     y = make[expected]
     assert choose_scale(y, train, val, probe(x, train, val)).name == expected
+
+
+def test_log_normal_numbers_are_answered_by_their_median_and_that_is_said() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=40_000)
+    y = np.exp(5 + x + 0.8 * rng.normal(size=len(x)))
+    train, val = np.arange(20_000), np.arange(20_000, 40_000)
+    predict = probe(x, train, val)
+    scale = choose_scale(y, train, val, predict)
+    assert scale.name == "log"
+    answers = scale.undo(predict(scale.transform(y[train])))
+    assert np.median(y[val] / answers) == pytest.approx(1, abs=0.03)
+    # The mean of a log-normal number is exp(s²/2) times its median.
+    assert np.mean(y[val] / answers) == pytest.approx(np.exp(0.8**2 / 2), rel=0.05)
+    assert "the median of what it may be, not the mean" in scale.words
+    assert "median" not in TargetScale.fit(y).words
 
 
 def test_logarithm_is_not_offered_to_negative_numbers() -> None:

@@ -160,6 +160,7 @@ class Store(FitOptions):
     as_of: str | None = field(default=None, init=False)
     rows: list[Path] | None = field(default=None, init=False)
     link: list[str] | None = field(default=None, init=False)
+    near: str = field(default="", init=False)
     no_link: bool = field(default=False, init=False)
     drop_duplicates: bool = field(default=False, init=False)
 

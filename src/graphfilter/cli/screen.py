@@ -37,9 +37,9 @@ ARGUMENTS = (
     "against", "allow_missing", "as_of", "categorical", "clean_ids", "cost", "delimiter", "device",
     "directed", "drop", "drop_duplicates", "edge_kind", "edge_time", "embeddings", "encoding",
     "features", "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "label_anyway",
-    "link", "memory", "merge", "model", "no_link", "number", "output", "overwrite", "resume",
-    "same_label", "source", "split", "split_by", "target", "threshold", "unlabelled",
-    "vertex_kind", "weight",
+    "link", "memory", "merge", "model", "near", "no_link", "number", "output", "overwrite",
+    "resume", "same_label", "source", "split", "split_by", "target", "threshold",
+    "unlabelled", "vertex_kind", "weight",
 )  # fmt: skip
 _RENAMED = {
     "hidden_size": "hidden", "kinds": "column", "source": "from", "target": "to",

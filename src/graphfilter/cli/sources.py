@@ -203,7 +203,7 @@ class GraphOptions:
         from graphfilter.tables.roles import Columns
 
         columns: dict[str, Any] = {f.name: getattr(self, f.name, None) for f in fields(Columns)}
-        columns["unlabelled"] = split_commas(columns["unlabelled"] or "")
+        columns |= {n: split_commas(columns[n] or "") for n in ("unlabelled", "near")}
         columns |= {name: tuple(columns[name] or ()) for name in ("link", "same_label")}
         columns["no_link"] = bool(columns["no_link"])
         if columns["unlabelled"]:
@@ -295,12 +295,7 @@ class GraphOptions:
         return source.read(encoder=encoder, like=about.columns, remedy=remedy).graph
 
     def join(
-        self,
-        known: "Graph",
-        *,
-        title: str,
-        encoder: "TableEncoder | None",
-        like: "Columns | None",
+        self, known: "Graph", *, title: str, encoder: "TableEncoder | None", like: "Columns | None"
     ) -> "Joined":
         """Read tables of new rows and join them to a graph that is known, and has a title."""
         from graphfilter.data.from_tables import join_tables
@@ -395,14 +390,17 @@ class FeatureOptions(GraphOptions):
     vertex_kind : COLUMN
         Vertex types (account, device): a column that a type never has is not missing on its
         vertices.
+    near : COLUMN,COLUMN
+        Join vertices with the ten nearest by these coordinates, such as lat,long.
     link : COLUMN
         Join vertices that share a value of this column, such as a device. Repeat for others.
     no_link
-        Join no vertices by shared values where there is no table of edges.
+        Join no vertices by shared values or coordinates where there is no table of edges.
     """
 
     column: list[str] | None = option_field(None, COLUMNS)
     vertex_kind: str | None = option_field(None, FEW_TABLES)
+    near: str = option_field("", COLUMNS)
     link: list[str] | None = option_field(None, COLUMNS)
     no_link: bool = option_field(False, FEW_TABLES)
 

@@ -16,6 +16,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.tables.build import Elsewhere, named_columns, read_parts
 from graphfilter.tables.columns import Features
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.near import NEAR, TOLD, Near
 from graphfilter.tables.opening import open_pair, open_rows
 from graphfilter.tables.roles import Columns
 from graphfilter.tables.text_files import TextOptions
@@ -179,7 +180,7 @@ def join_tables(
     grown = grow(
         base, features[np.flatnonzero(is_new)], numbers[parts.pairs], weights=parts.weights,
         kinds=None if parts.kinds is None else parts.kinds.tolist(), vertex_names=new,
-        merge=parts.merge,
+        merge=parts.merge, near=parts.encoder.near,
     )  # fmt: skip
     if parts.labels is not None:
         labels = np.full(grown.n_vertices, -1, dtype=np.int64)
@@ -209,6 +210,7 @@ def grow(
     kinds: Sequence[str] | None = None,
     vertex_names: Sequence[Any] | None = None,
     merge: str = "larger",
+    near: Near | None = None,
 ) -> Graph:
     """Return a graph with more vertices after its own, unlabelled, and more edges.
 
@@ -228,6 +230,8 @@ def grow(
     merge : {'larger', 'sum', 'max', 'last', 'mean'}
         What rows of one edge weigh together, as in :meth:`Graph.from_edges`; an edge of the graph
         is an earlier row, of unknown direction. The mean with another row is not known.
+    near : Near, optional
+        Joins the new vertices with the nearest, too.
 
     Examples
     --------
@@ -245,6 +249,12 @@ def grow(
     if (graph.vertex_names is None) != (vertex_names is None):
         raise GraphError("new vertices must have names where the others do, and only there.")
     names = () if graph.kinds is None else graph.kinds.names
+    if near is not None:
+        pairs, strengths = near.join_new(graph.features, features, graph.feature_names or ())
+        own = np.reshape(edges, (-1, 2))
+        edges = np.concatenate([own, pairs]).astype(np.int64)
+        weights = np.append(np.ones(len(own)) if weights is None else weights, strengths)
+        kinds = [*(kinds or [TOLD] * len(own)), *[NEAR] * len(pairs)] if names else kinds
     if unknown := sorted(set(kinds or ()) - set(names)):
         raise GraphError(
             "the type of an edge must be one of the graph's "

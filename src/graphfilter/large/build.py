@@ -485,7 +485,7 @@ def build_store(
     check_engine()
     columns, report = columns or Columns(), report or (lambda what, done, total: None)
     _check_request(columns, memory)
-    if encoder is not None and (encoder.rows or encoder.links):
+    if columns.near or (encoder is not None and (encoder.rows or encoder.links or encoder.near)):
         raise ConfigError(
             "a store sums up no columns of edges and joins no vertices; the model was fitted with "
             "such features. Fit one without them: drop=..., no_link=True."

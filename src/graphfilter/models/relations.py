@@ -9,7 +9,6 @@ its fold only.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, ClassVar, Self
@@ -24,6 +23,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.places import Known, averaging, basis_of
 from graphfilter.models.scaling import or_one
 from graphfilter.tables.columns import MISSING_MARK, Features, with_gaps
+from graphfilter.tables.near import find_coordinates
 
 Columns = NDArray[np.float32]
 # From the numbers of vertices (n, c) to their sums over a relation, of some rows.
@@ -42,11 +42,7 @@ FEW_VALUES = 20
 # Columns of which the largest and the smallest value among neighbours are seen, where vertices are
 # more than so many.
 MOST_EXTREMES, FEW_VERTICES = 32, 1000
-# How columns of coordinates are called, as parts of names, and how many vertices are near.
-COORDINATES = (
-    ("lat", "lon"), ("lat", "long"), ("lat", "lng"), ("latitude", "longitude"), ("x", "y"),
-    ("easting", "northing"),
-)  # fmt: skip
+# How many vertices are near by coordinates.
 NEAREST = (10, 40)
 
 
@@ -268,10 +264,7 @@ def _extremes(adjacency: sp.csr_array, columns: NDArray[Any]) -> list[NDArray[An
 
 
 def _known_labels(
-    graph: Graph,
-    features: Features,
-    found: Mapping[str, NDArray[Any]],
-    known: Known | None,
+    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None
 ) -> list[NDArray[np.float64]]:
     parts = []
     for total, n_known, usual in _known_sums(graph, features, found, known):
@@ -280,10 +273,7 @@ def _known_labels(
 
 
 def _known_sums(
-    graph: Graph,
-    features: Features,
-    found: Mapping[str, NDArray[Any]],
-    known: Known | None,
+    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Any]]:
     """Yield sums of what is told over each relation, of how many, and the mean of all.
 
@@ -359,15 +349,11 @@ def near_places(
 
     They fall with the distance, and add up to how many there are.
     """
-    names = {name.lower(): i for i, name in enumerate(graph.feature_names or ())}
-    for name, i in names.items():
-        for first, second in COORDINATES:
-            other = re.sub(rf"(?<![^\W_]){first}(?![^\W_])", second, name)
-            if other != name and other in names:
-                x: Any = features[:, [i, names[other]]]
-                places = np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
-                for n_near in NEAREST:
-                    yield _nearest(places, min(n_near, len(places) - 1), parts)
+    for pair in find_coordinates(graph.feature_names or ()):
+        x: Any = features[:, list(pair)]
+        places = np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
+        for n_near in NEAREST:
+            yield _nearest(places, min(n_near, len(places) - 1), parts)
 
 
 def _nearest(places: NDArray[np.float64], n_near: int, parts: Any) -> sp.csr_array:

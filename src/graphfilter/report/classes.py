@@ -1,4 +1,4 @@
-"""The sections on classes, on two classes, on several labels and on numbers: how right it is."""
+"""The sections on classes, two classes, several labels, numbers and places: how right it is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from numpy.typing import NDArray
 
 from graphfilter.report.html import percent, plain, spread_out
 from graphfilter.runs.answers import BinaryCurve
+from graphfilter.runs.findings import score_each
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.spectral import Diagnosis
+from graphfilter.tables.near import LATITUDE, Near, find_coordinates, read_places
+from graphfilter.training import MULTILABEL
 from graphfilter.util.words import count
 
 MOST_CLASSES = 40
 N_BINS = 10
 # Points of a curve over all thresholds, and of a scatter plot.
 MOST_POINTS, MOST_DOTS = 300, 3000
+# Of so many sizes of a number errors are given.
+N_SIZES = 5
 
 
 def classes_section(fit: Fit) -> dict[str, Any]:
@@ -96,16 +101,75 @@ def labels_section(fit: Fit) -> dict[str, Any]:
 
 
 def numbers_section(fit: Fit) -> dict[str, Any]:
-    """Return the scale of each number, and what was observed and predicted, thinned evenly."""
-    shown = fit.judged[spread_out(len(fit.judged), MOST_DOTS)]
+    """Return scores and scale of each number, and what was observed and predicted, thinned."""
+    judged = fit.judged
+    shown = judged[spread_out(len(judged), MOST_DOTS // len(fit.names))]
     ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
-    scatter = {
-        "observed": plain(fit.plan.truth[shown, 0], 6),
-        "predicted": plain(fit.outputs[shown, 0], 6),
-        "ids": [str(ids[v]) for v in shown],
-    }
-    scales = zip(fit.names, fit.estimator.target_scales_, strict=False)
-    return {"scales": {n: scale.words for n, scale in scales}, "data": {"scatter": scatter}}
+    rows, scatter = [], []
+    for t, (name, scores) in enumerate(zip(fit.names, score_each(fit), strict=True)):
+        true, predicted = fit.plan.truth[:, t], fit.outputs[:, t]
+        scales = fit.estimator.target_scales_[t : t + 1]
+        by_size = errors_by_size(true[judged], predicted[judged])
+        rows.append({
+            "name": name, "scores": scores, "by_size": by_size,
+            "scale": "".join(scale.words for scale in scales),
+        })  # fmt: skip
+        scatter.append({
+            "observed": plain(true[shown], 6), "predicted": plain(predicted[shown], 6),
+            "name": name, "ids": [str(ids[v]) for v in shown],
+        })  # fmt: skip
+    return {"rows": rows, "data": {"scatter": scatter}}
+
+
+def errors_by_size(
+    true: NDArray[np.float64], predicted: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Return the errors of fifths of the vertices, by what was observed; fewer of equal numbers.
+
+    >>> errors_by_size(np.array([1.0, 1, 9, 9]), np.array([1.0, 2, 8, 4]))[1]["median"]
+    3.0
+    """
+    ends = np.unique(np.quantile(true, np.arange(1, N_SIZES) / N_SIZES, method="lower"))
+    size, errors = np.searchsorted(ends, true), predicted - true
+    return [
+        {"low": true[own].min(), "high": true[own].max(), "n": int(own.sum()),
+         "median": float(np.median(np.abs(errors[own]))), "mean": float(np.abs(errors[own]).mean()),
+         "lean": float(np.median(errors[own]))}
+        for own in (size == k for k in np.unique(size))
+    ]  # fmt: skip
+
+
+def map_section(fit: Fit) -> dict[str, Any] | None:
+    """Return where vertices are, with values, answers and errors, thinned evenly.
+
+    None where no two columns are coordinates, and of several labels.
+    """
+    plan, one_class, encoder = fit.plan, fit.task.one_class, fit.plan.source.encoder
+    names = plan.graph.feature_names or ()
+    near = None if encoder is None else encoder.near
+    if near is None and (pair := next(find_coordinates(names), None)) is not None:
+        near = Near(tuple(names[i].partition(" (above ")[0] for i in pair))
+    if near is None or len(near.columns) != 2 or fit.task is MULTILABEL:
+        return None
+    places = read_places(plan.graph.features, names, near.columns)
+    truth = plan.target.codes[:, None] if one_class else plan.truth
+    says = fit.answers[:, None] if one_class else fit.outputs
+    missed = says != truth if one_class else says - truth
+    known = np.where(plan.is_labelled[:, None], truth, np.nan)
+    ids = plan.graph.vertex_names or range(plan.graph.n_vertices)
+    at = [
+        index[spread_out(len(index), MOST_DOTS // truth.shape[1])]
+        for index in (np.arange(len(places)), fit.judged)
+    ]
+    spots = [{"at": plain(places[own].T, 7), "ids": [str(ids[v]) for v in own]} for own in at]
+    layers = [
+        {"name": name, "known": plain(known[at[0], t]), "says": plain(says[at[0], t]),
+         "missed": plain(missed[at[1], t])}
+        for t, name in enumerate(["class"] if one_class else fit.names)
+    ]  # fmt: skip
+    classes = list(fit.names) if one_class else None
+    drawn = {"all": spots[0], "judged": spots[1], "layers": layers, "classes": classes}
+    return {"data": {"map": drawn | {"latitude": bool(LATITUDE.search(near.columns[0]))}}}
 
 
 def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -69,6 +69,7 @@ def render_report(summary: FitSummary) -> str:
         "numbers": (
             classes.numbers_section(fit) if fit.task is REGRESSION else None, "The numbers",
         ),
+        "map": (classes.map_section(fit), "The map"),
         "decision": (classes.decision_section(fit, decision), "When to say yes"),
         "graph": (graph_section(summary) if has_edges else None, "The connections"),
         "filter": (filter_section(summary) if has_edges else None, "The filter"),
@@ -98,7 +99,7 @@ def render_report(summary: FitSummary) -> str:
 
 PLOTS = (
     "filter", "coefficients", "training", "degrees", "frequency", "confusion", "calibration",
-    "scatter", "decision",
+    "scatter", "decision", "map",
 )  # fmt: skip
 
 

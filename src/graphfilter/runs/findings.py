@@ -29,6 +29,7 @@ from graphfilter.runs.comparison import (
     LabelsWrong,
     MeanCost,
     Ranking,
+    TypicalError,
     Yardstick,
     compare,
     leaderboard,
@@ -41,7 +42,7 @@ from graphfilter.spectral.plot import FilterView, common_signs
 from graphfilter.systems.outside import origin_of
 from graphfilter.systems.registry import GROUPS
 from graphfilter.training import FitResult
-from graphfilter.training.scores import Metric
+from graphfilter.training.scores import Metric, score_numbers
 from graphfilter.util.words import count, listed, number
 
 # Fewer vertices than this are counted rather than given in percent.
@@ -79,8 +80,9 @@ class Conclusion:
     def lines(self) -> list[str]:
         """The score by its name, and what it means; the headline, and its reason."""
         name = self.comparison.yardstick.name
-        score = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}"
-        first = f"{score}: {self.meaning}" if self.meaning else f"{score}."
+        first = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}: {self.meaning}"
+        if isinstance(self.comparison.yardstick, TypicalError):
+            first = self.meaning
         return [first, f"{self.headline} {self.reason}".strip()]
 
 
@@ -116,7 +118,9 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
     if isinstance(yardstick, LabelsWrong):
         return f"{shown} of the labels are predicted wrong for {where}"
     if not isinstance(yardstick, Ranking | MeanCost):
-        return f"{fit.names[0]} is predicted with a typical error (RMSE) of {shown} for {where}"
+        is_are = "is" if len(fit.names) == 1 else "are"
+        names = listed(fit.names[:_MOST_NUMBERS])
+        return f"{names} {is_are} predicted with a typical error (RMSE) of {shown} for {where}"
     assert fit.positive is not None
     judged = fit.judged
     says, is_positive = (x[judged] == fit.positive for x in (fit.answers, fit.plan.truth))
@@ -157,9 +161,34 @@ def _meaning(fit: Fit, comparison: Comparison) -> str:
     if isinstance(yardstick, LabelsWrong):
         each = comparison.ours.value * len(fit.names)
         return f"{each:.2g} of the {len(fit.names)} labels of each {noun.one}; {guessing}."
-    errors = np.abs(fit.outputs[fit.judged, 0] - fit.plan.truth[fit.judged, 0])
-    half = f"Half of the predictions are off by {number(float(np.median(errors)))} or less"
-    return f"{half}; {guessing}." if len(fit.names) == 1 else ""
+    said = []
+    for name, scores in zip(fit.names[:_MOST_NUMBERS], score_each(fit), strict=False):
+        share = f" ({100 * scores['share']:.1f}\xa0% of the value)" if "share" in scores else ""
+        r2 = f", R² {scores['r2']:.3f}" if "r2" in scores else ""
+        half, mean = number(scores["median_error"]), number(scores["mae"])
+        said.append(f"{name}: median error {half}{share}, mean error {mean}{r2}")
+    return f"{'; '.join(said)}; {yardstick.name} {comparison.ours.shown}; {guessing}."
+
+
+# Of more numbers the first ones are spoken of.
+_MOST_NUMBERS = 5
+
+
+def score_each(fit: Fit) -> list[dict[str, Any]]:
+    """Return the scores of each number on the judged vertices.
+
+    Positive numbers have two more: ``share``, the median error as a share of what was observed,
+    and ``sum``, the sum of the predictions as a share of that of the truth.
+    """
+    truth, outputs = fit.plan.truth[fit.judged], fit.outputs[fit.judged]
+    found = []
+    for true, predicted in zip(truth.T, outputs.T, strict=True):
+        scores = score_numbers(predicted[:, None], true[:, None])
+        if true.min() > 0:
+            scores["share"] = float(np.median(np.abs(predicted / true - 1)))
+            scores["sum"] = float(predicted.sum() / true.sum())
+        found.append(scores)
+    return found
 
 
 # Groups of members that look at connections and, unlike trees, at little else.

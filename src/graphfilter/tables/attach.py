@@ -5,7 +5,7 @@ Rare types of edges are one; vertices that share a value, a device, a street, ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from graphfilter.tables.cells import Cells, commonest, index_in, is_missing
 from graphfilter.tables.dates import parse_moment
 from graphfilter.tables.encoder import MOST_KINDS, OTHER_KIND, TableEncoder
+from graphfilter.tables.near import TOLD, Near, find_coordinates, read_places
 from graphfilter.tables.roles import NO_WAYS, Columns, EdgeRoles, find_key, is_index, key_of
 from graphfilter.tables.rows import MOST_SHARES, SAMPLE_ROWS, Rows, RowsEncoder
-from graphfilter.tables.source import TableSource, reading_table
+from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count, listed_names
 
@@ -267,23 +268,81 @@ def say_links(links: dict[str, NDArray[np.int32]]) -> list[str]:
     ]
 
 
+def choose_near(
+    columns: Columns, encoder: TableEncoder, source: TableSource, *, told: bool
+) -> tuple[TableEncoder, list[str]]:
+    """Choose the coordinates that join vertices: those named, or found where no edges are told."""
+    numbers = [column.name for column in encoder.columns if column.kind == "number"]
+    found = [[numbers[i] for i in pair] for pair in find_coordinates(numbers)]
+    if columns.near:
+        if (name := next((n for n in columns.near if n not in numbers), None)) is not None:
+            problem = f"`near` must name columns of numbers that are features; {name!r} is none"
+            raise DataFileError(source, f"{problem}. Keep it as one, or name others.")
+        names = next((pair for pair in found if {*pair} == {*columns.near}), list(columns.near))
+    elif not found or columns.no_link:
+        return encoder, []
+    elif told:
+        may = f"`near={tuple(found[0])}` also joins vertices with the nearest"
+        return encoder, [f"{source.name}: {listed_names(found[0])} are coordinates; {may}."]
+    else:
+        names = found[0]
+    # A row without a place is told from one in the middle.
+    marked = [
+        replace(one, marks_missing=True, of_kinds=()) if one.name in names else one
+        for one in encoder.columns
+    ]
+    return replace(encoder, columns=tuple(marked), near=Near(tuple(names))), []
+
+
+def join_near(
+    features: Any, encoder: TableEncoder, source: TableSource, *, fitted: bool, asked: bool
+) -> tuple[Near, NDArray[np.int32], NDArray[np.float32], str]:
+    """Return the pairs of vertices that are near each other, and weights, by the encoder's rule.
+
+    Unless that is ``fitted``, it learns what coordinates are and how far the nearest. Impossible
+    degrees are an error where the columns were ``asked`` for, else missing.
+    """
+    assert encoder.near is not None
+    near, names = encoder.near, encoder.near.columns
+    places = read_places(features, encoder.feature_names, names)
+    near = near if fitted else near.measured(places)
+    outside = near.outside(places)
+    if asked and outside.any():
+        row, column = np.argwhere(outside)[0].tolist()
+        problem = f"{names[column]!r} must hold degrees; got {places[row, column]:g}"
+        raise at_row(source, row, f"column {problem}. Fix it, or leave the cell empty.")
+    pairs, distance = near.join(places)
+    if not fitted and distance.any():
+        near = replace(near, reach=float(np.median(distance[distance > 0])))
+    note = near.say(len(pairs), int((outside | np.isnan(places)).any(axis=1).sum()))
+    return near, pairs, near.weigh(distance), note
+
+
 def add_links(
     edges: dict[str, Any],
     links: dict[str, NDArray[np.int32]],
     *,
     told: bool,
     both_ways: bool,
+    strengths: Mapping[str, NDArray[np.float32]] | None = None,
 ) -> None:
-    """Put what columns join after the edges of a table, each column as a type of edges."""
+    """Put what columns join after the edges of a table, each column as a type of edges.
+
+    Their edges have a weight of 1, but those of ``strengths``.
+    """
     for name, pairs in links.items():
-        pairs = np.concatenate([pairs, pairs[:, ::-1]]) if both_ways else pairs
+        weights = (strengths or {}).get(name, np.ones(len(pairs), np.float32))
+        if both_ways:
+            pairs, weights = np.concatenate([pairs, pairs[:, ::-1]]), np.tile(weights, 2)
         n, known = len(pairs), len(edges["pairs"])
         if edges["kinds"] is None:
-            edges["kinds"] = np.full(known, "edges", dtype=object)
+            edges["kinds"] = np.full(known, TOLD, dtype=object)
         edges["pairs"] = np.concatenate([edges["pairs"], pairs])
         edges["kinds"] = np.concatenate([edges["kinds"], np.full(n, name, dtype=object)])
+        if edges["weights"] is None and name in (strengths or {}):
+            edges["weights"] = np.ones(known, np.float32)
         if edges["weights"] is not None:
-            edges["weights"] = np.concatenate([edges["weights"], np.ones(n, np.float32)])
+            edges["weights"] = np.concatenate([edges["weights"], weights])
         if (times := edges["times"]) is not None:
             # Links were always there.
             first = np.nanmin(times.values) if known else 0.0

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from graphfilter.splits import Split
 from graphfilter.tables.attach import (
     add_links,
+    choose_near,
     find_links,
+    join_near,
     merge_kinds,
     open_rows,
     say_links,
@@ -41,6 +43,7 @@ from graphfilter.tables.dates import DateColumn, Times, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
+from graphfilter.tables.near import NEAR
 from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
 from graphfilter.tables.roles import (
     OF_EDGES,
@@ -275,7 +278,8 @@ def understand_tables(
     if encoder is None:
         encoder = TableEncoder.fit(
             table.select(features), vertices, columns.categorical, columns.features,
-            kinds=dict(columns.kinds), decimal=vertices.decimal, hint=vertices.decimal_hint,
+            kinds={**dict.fromkeys(columns.near, "number"), **dict(columns.kinds)},
+            decimal=vertices.decimal, hint=vertices.decimal_hint,
             vertex_kind=columns.vertex_kind or vertices.kind_column,
         )  # fmt: skip
         notes += encoder.notes
@@ -345,6 +349,9 @@ def read_parts(
             rows=rows,
         )  # fmt: skip
         table, roles, encoded = meaning.table, meaning.roles, meaning.encoder
+        if encoder is None:
+            encoded, text = choose_near(columns, encoded, vertices, told=told)
+            notes += text
         parts, said = encoded.encode_columns(table, vertices)
         notes += said if encoder is not None else ()
         ends = pa.concat_arrays([ids, others]) if len(others) else ids
@@ -372,19 +379,27 @@ def read_parts(
         if known["kinds"] is not None:
             words, codes = known["kinds"]
             words, kept, text = merge_kinds(
-                words, codes, encoded, fitted=encoder is not None, n_more=len(links)
-            )
+                words, codes, encoded, fitted=encoder is not None,
+                n_more=len(links) + (encoded.near is not None),
+            )  # fmt: skip
             notes += text
             encoded = replace(encoded, edge_kinds=kept)
             known["kinds"] = np.array(words, dtype=object)[codes]
         if links:
             encoded = replace(encoded, links=tuple(links))
-            add_links(known, links, told=told, both_ways=is_directed)
         features = encoded.assemble(parts, table.num_rows, sums)
+        strengths: dict[str, NDArray[np.float32]] = {}
+        if encoded.near is not None and not elsewhere.ids:
+            near, links[NEAR], strengths[NEAR], text = join_near(
+                features, encoded, vertices, fitted=encoder is not None, asked=bool(columns.near)
+            )
+            encoded = encoded if near == encoded.near else replace(encoded, near=near)
+            notes.append(text)
+        add_links(known, links, told=told, both_ways=is_directed, strengths=strengths)
         if not told:
             # What is said of a table that nobody gave.
             notes[:] = [one for one in notes if not one.startswith(("edges:", "edges lists"))]
-            if not links:
+            if not links and encoded.near is None:
                 new = "new " if elsewhere.ids else ""
                 notes.append(f"no table of edges: {new}vertices have no neighbours.")
         # The ids as the table has them: values of their own type, or text.

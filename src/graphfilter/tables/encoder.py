@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -18,14 +18,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, commonest, index_in, missing_column
-from graphfilter.tables.columns import (
-    READ_PER_WORD,
-    EncodedColumn,
-    Entries,
-    Features,
-    otherwise,
-)
+from graphfilter.tables.columns import READ_PER_WORD, EncodedColumn, Entries, Features, otherwise
 from graphfilter.tables.dates import DateColumn, is_date_type
+from graphfilter.tables.near import Near
 from graphfilter.tables.numbers import (
     DecimalSigns,
     ListColumn,
@@ -44,11 +39,8 @@ from graphfilter.tables.words import (
     TruthColumn,
     guess_words,
 )
-from graphfilter.util.errors import (
-    DataFileError,
-    ModelFileError,
-    check_name,
-)
+from graphfilter.util.errors import DataFileError, ModelFileError, check_name
+from graphfilter.util.records import convert
 from graphfilter.util.words import count, listed_names
 
 if TYPE_CHECKING:
@@ -103,6 +95,8 @@ class TableEncoder:
         Columns whose values join the vertices that share one.
     edge_kinds : tuple of str
         The types of edges that are told apart, where others are rare and taken together.
+    near : Near, optional
+        The coordinates by which vertices are joined with the nearest.
 
     Examples
     --------
@@ -126,6 +120,7 @@ class TableEncoder:
     rows: tuple[RowsEncoder, ...] = ()
     links: tuple[str, ...] = ()
     edge_kinds: tuple[str, ...] = ()
+    near: Near | None = None
 
     def __repr__(self) -> str:
         kinds = Counter(column.kind for column in self.columns)
@@ -329,7 +324,7 @@ class TableEncoder:
         """Return the encoder as plain JSON values."""
         columns = [column.to_dict() for column in self.columns]
         more = {"vertex_kind": self.vertex_kind, "links": list(self.links)}
-        more |= {"vertex_kinds": list(self.vertex_kinds)}
+        more |= {"vertex_kinds": list(self.vertex_kinds), "near": self.near and asdict(self.near)}
         more |= {"edge_kinds": list(self.edge_kinds), "rows": [one.to_dict() for one in self.rows]}
         more = {name: value for name, value in more.items() if value}
         return {"columns": columns, "notes": list(self.notes), "roles": dict(self.roles), **more}
@@ -347,7 +342,8 @@ class TableEncoder:
             more: Any = {name: tuple(map(str, values.get(name, ()))) for name in names}
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
             kind, notes = str(values.get("vertex_kind", "")), tuple(map(str, values["notes"]))
-            return cls(columns, notes, roles, kind, rows=rows, **more)
+            near = convert(Near, values["near"]) if "near" in values else None
+            return cls(columns, notes, roles, kind, rows=rows, near=near, **more)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
 

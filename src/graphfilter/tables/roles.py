@@ -88,7 +88,7 @@ class Columns:
     link : tuple of str
         Columns of the vertices whose values join those that share one, each a type of edges.
     no_link : bool
-        Whether no columns are chosen for that where there is no table of edges.
+        Whether no columns are chosen for those where there is no table of edges.
     as_of : str or None
         The moment from which rows of edges and attached tables are not summed up.
     same_label : tuple of str
@@ -97,6 +97,9 @@ class Columns:
         Whether the label is one though its column measures, or has very many classes.
     drop_duplicates : bool
         Whether rows of vertices that are the same in all columns count once.
+    near : tuple of str
+        Columns of coordinates, latitude and longitude or of a plane, by which each vertex is
+        joined with the nearest ones.
 
     Examples
     --------
@@ -129,6 +132,7 @@ class Columns:
     same_label: tuple[str, ...] = ()
     label_anyway: bool = False
     drop_duplicates: bool = False
+    near: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,7 +240,8 @@ def choose_vertex_roles(
     the columns by role, those of the features, and the table, which has all of these.
     """
     names, usable = source.names, source.usable_names
-    asked = {*columns.features, *columns.categorical, *(name for name, _ in columns.kinds)}
+    asked = {*columns.near}.difference(columns.drop)
+    asked |= {*columns.features, *columns.categorical, *dict(columns.kinds)}
     asked |= set() if columns.vertex_kind is None else {columns.vertex_kind}
     if encoder is not None:
         asked = {column.name for column in encoder.columns} | {encoder.vertex_kind} - {""}

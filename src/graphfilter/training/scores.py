@@ -378,6 +378,7 @@ NUMBER_METRICS = {
     "r2": Metric("R²", share=False),
     "rmse": Metric("RMSE", lower_is_better=True, share=False),
     "mae": Metric("mean absolute error", lower_is_better=True, share=False),
+    "median_error": Metric("median absolute error", lower_is_better=True, share=False),
 }
 LABEL_METRICS = {
     "micro_f1": Metric("micro F1"),
@@ -391,7 +392,7 @@ LABEL_METRICS = {
 
 
 def score_numbers(predicted: Values, truth: Values) -> dict[str, Any]:
-    r"""Return the root mean squared and the mean absolute error, and R² of two vertices or more.
+    r"""Return root mean squared, mean and median error, and R² of two vertices or more.
 
     Of several numbers per vertex, (n, T), each is the mean over them.
 
@@ -405,6 +406,7 @@ def score_numbers(predicted: Values, truth: Values) -> dict[str, Any]:
         scores["r2"] = float((1 - np.square(error).sum(axis=0) / spread).mean())
     scores["rmse"] = float(np.sqrt(np.square(error).mean(axis=0)).mean())
     scores["mae"] = float(np.abs(error).mean())
+    scores["median_error"] = float(np.median(np.abs(error), axis=0).mean())
     return scores
 
 

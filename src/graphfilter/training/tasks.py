@@ -39,7 +39,11 @@ from graphfilter.util.words import number
 Array = NDArray[np.float64]
 
 SCALES = ("identity", "log", "rank")
-WORDS = {"identity": "as it is", "log": "as log(1 + y)", "rank": "by its rank"}
+# A curved scale leads back to the middle of what a number may be.
+_MIDDLE = ": a prediction is the median of what it may be, not the mean"
+WORDS = {
+    "identity": "as it is", "log": f"as log(1 + y){_MIDDLE}", "rank": f"by its rank{_MIDDLE}",
+}  # fmt: skip
 # The rank of a number is kept by at most so many quantiles of the training vertices.
 MOST_QUANTILES = 1000
 # One vertex in a hundred may be anywhere: no single one decides between the scales.

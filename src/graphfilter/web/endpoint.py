@@ -324,6 +324,7 @@ class Scorer:
                 graph, features, ends,
                 weights=[1.0 if w is None else w for w in weights] if weighted else None,
                 kinds=kinds if self.graph.kinds is not None or any(kinds) else None,
+                near=None if self.encoder is None else self.encoder.near,
                 vertex_names=None if self.graph.vertex_names is None else ids,
             )  # fmt: skip
         except GraphError as error:
@@ -332,7 +333,7 @@ class Scorer:
 
     def _near(self, ends: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the vertices near those that new ones are connected to; None for all."""
-        if self.within is None:
+        if self.within is None or (self.encoder is not None and self.encoder.near is not None):
             return None
         indptr, indices, n = self.graph.indptr, self.graph.indices, self.graph.n_vertices
         # One at least: a graph has vertices.

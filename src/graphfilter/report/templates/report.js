@@ -155,22 +155,86 @@ function drawClasses() {
 }
 
 function drawScatter() {
-  const s = data.scatter;
-  if (!s) return;
   const c = colours();
-  const ends = [Math.min(...s.observed, ...s.predicted), Math.max(...s.observed, ...s.predicted)];
-  draw("scatter-plot", [
-    { x: ends, y: ends, mode: "lines", name: "as observed", hoverinfo: "skip",
-      line: { color: c.faint, dash: "dash" } },
-    { x: s.observed, y: s.predicted, mode: "markers", name: many, cliponaxis: false,
-      text: s.ids.map((id) => asText(id)),
-      marker: { color: c.blue, size: 6, opacity: s.observed.length > 500 ? 0.35 : 0.6 },
-      hovertemplate: "%{text}<br>observed %{x:.4g}, predicted %{y:.4g}<extra></extra>" },
-  ], { xaxis: { title: { text: "observed" } }, yaxis: { title: { text: "predicted" } } });
+  (data.scatter ?? []).forEach((s, i) => {
+    const ends = [Math.min(...s.observed, ...s.predicted), Math.max(...s.observed, ...s.predicted)];
+    draw(`scatter-plot-${i}`, [
+      { x: ends, y: ends, mode: "lines", name: "as observed", hoverinfo: "skip",
+        line: { color: c.faint, dash: "dash" } },
+      { x: s.observed, y: s.predicted, mode: "markers", name: many, cliponaxis: false,
+        text: s.ids.map((id) => asText(id)),
+        marker: { color: c.blue, size: 6, opacity: s.observed.length > 500 ? 0.35 : 0.6 },
+        hovertemplate: "%{text}<br>observed %{x:.4g}, predicted %{y:.4g}<extra></extra>" },
+    ], { xaxis: { title: { text: "observed" } }, yaxis: { title: { text: "predicted" } } });
+  });
+}
+
+// Told apart by the colour-blind (Okabe and Ito); further classes are one.
+const CLASS_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+// The value at a share of the sorted ones: one that is far from all others takes no colours.
+const quantile = (values, share) => {
+  const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
+  return sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+};
+
+function drawMap() {
+  const m = data.map;
+  if (!m) return;
+  const c = colours();
+  const bare = { showgrid: false, zeroline: false, showticklabels: false, showline: false,
+    constrain: "domain" };
+  // Degrees of latitude and longitude are as long as each other at the equator only.
+  const [east, north] = m.latitude ? [1, 0] : [0, 1];
+  const high = quantile(m.all.at[north], 0.5);
+  const ratio = m.latitude && Math.abs(high) < 85 ? 1 / Math.cos(high * Math.PI / 180) : 1;
+  const frame = { xaxis: bare, yaxis: { ...bare, scaleanchor: "x", scaleratio: ratio },
+    margin: { l: 4, r: 4, t: 4, b: 4 }, legend: { orientation: "h", y: -0.02, x: 0, yanchor: "top" } };
+  const plot = (at, values, say, marker, some = () => true, more = {}) => {
+    const own = values.map((v, i) => i).filter((i) => at.at[0][i] !== null && at.at[1][i] !== null
+      && values[i] !== null && some(values[i]));
+    return { type: "scatter", mode: "markers", x: own.map((i) => at.at[east][i]),
+      y: own.map((i) => at.at[north][i]),
+      text: own.map((i) => `${asText(at.ids[i])}: ${say(values[i])}`),
+      hovertemplate: "%{text}<extra></extra>", showlegend: false, ...more,
+      marker: { size: values.length > 1000 ? 4 : 6, ...marker(own.map((i) => values[i])) } };
+  };
+  const short = (v) => Number(v.toPrecision(4)).toLocaleString("en");
+  const bar = { thickness: 10, outlinewidth: 0, len: 0.8 };
+  m.layers.forEach((layer, i) => {
+    for (const kind of ["known", "says", "missed"]) {
+      const at = kind === "missed" ? m.judged : m.all;
+      const values = layer[kind];
+      let traces;
+      if (m.classes && kind === "missed") {
+        traces = [[false, c.faint, "right"], [true, c.orange, "wrong"]].map(([wrong, color, name]) =>
+          plot(at, values, () => name, () => ({ color }), (v) => v === wrong,
+            { name, showlegend: true }));
+      } else if (m.classes) {
+        const shown = m.classes.slice(0, CLASS_COLOURS.length).map((name, k) => [name, CLASS_COLOURS[k],
+          (v) => v === k]);
+        if (m.classes.length > shown.length) {
+          shown.push(["others", c.faint, (v) => v >= CLASS_COLOURS.length]);
+        }
+        traces = shown.map(([name, color, some]) => plot(at, values, (v) => asText(m.classes[v]),
+          () => ({ color }), some, { name: asText(name, 18), showlegend: true }));
+      } else if (kind === "missed") {
+        const most = quantile(values.map(Math.abs), 0.95) || 1;
+        traces = [plot(at, values, (v) => `${v > 0 ? "+" : ""}${short(v)}`, (color) => ({ color,
+          cmin: -most, cmax: most, showscale: true, colorbar: bar, line: { color: c.line, width: 0.5 },
+          colorscale: diverging() }))];
+      } else {
+        const all = layer.known.concat(layer.says);
+        traces = [plot(at, values, short, (color) => ({ color, cmin: quantile(all, 0.05),
+          cmax: quantile(all, 0.95), showscale: true, colorbar: bar, colorscale: "Viridis" }))];
+      }
+      draw(`map-${i}-${kind}`, traces, frame);
+    }
+  });
 }
 
 function drawAll() {
-  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision(); drawScatter();
+  drawFilter(); moveSlider(); drawCoefficients(); drawTraining(); drawGraph(); drawClasses(); drawDecision(); drawScatter(); drawMap();
 }
 
 document.getElementById("epoch")?.addEventListener("input", moveSlider);
