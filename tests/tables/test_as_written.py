@@ -28,7 +28,7 @@ def read(encoder: TableEncoder, cells: Any) -> tuple[np.ndarray, str]:
 PERCENT = ["52.1 %", "3 %", "0", "12.5%"]
 
 
-@pytest.mark.parametrize("cells", [["52.1", "3"], [52.1, 3.0]])
+@pytest.mark.parametrize("cells", [["52.1", "3"], [52.1, 3.0], [True, False]])
 def test_per_cent_is_per_cent_tomorrow(cells: list[Any]) -> None:
     encoder = fit(PERCENT)
     np.testing.assert_allclose(read(encoder, PERCENT)[0][:, 0], [0.521, 0.03, 0, 0.125])
@@ -152,6 +152,15 @@ def test_years_of_two_digits_are_not_in_the_future() -> None:
     recent = fit([f"01.02.{year}" for year in (22, 23, 24)])
     assert recent.feature_names == ("x (days since 2022-02-01)",)
     np.testing.assert_array_equal(read(recent, ["01.02.25"])[0], [[1096]])
+
+
+def test_what_is_said_of_one_column_alone_is_not_left_out_among_many() -> None:
+    table = pa.table({f"x{i}": ["1 €", "2 €"] * 20 for i in range(5)})
+    table = table.append_column("y", [["1 %", "oops", *["2 %"] * 38]])
+    notes = TableEncoder.fit(table, "v.csv").notes
+    begins = ("column 'x0' read as numbers", "4 more columns of this kind", "column 'y' read as")
+    assert all(note.startswith(begin) for note, begin in zip(notes[:3], begins, strict=True))
+    assert "1 cell is not a number with a per cent sign ('oops')" in notes[2]
 
 
 NUMBER = st.sampled_from(

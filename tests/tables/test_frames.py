@@ -329,3 +329,24 @@ def test_ids_that_read_like_names_are_text_unless_dropped() -> None:
     told, _ = gf.read_tables({"u": ["a 1"], "v": ["a 2"]}, {"name": ["a 1", "a 2"]}, kinds=kinds)
     assert told.feature_names == ("name: a",)
     assert [one.name for one in encoder.describe()] == ["name", "age"]
+
+
+def test_words_that_are_held_as_views_are_words_anywhere(tmp_path: Path) -> None:
+    days = pa.array([f"2024-03-0{day}" for day in range(1, 4)], pa.string_view())
+    edges = pa.table({"from": ["1", "2", "3"], "to": ["2", "3", "1"], "day": days})
+    words = pa.array(["x", "y", "z"], pa.string_view())
+    vertices = pa.table({"id": ["1", "2", "3"], "word": words})
+    pq.write_table(edges, tmp_path / "e.parquet")
+    coded = vertices.append_column("coded", words.dictionary_encode())
+    for table in (edges, tmp_path / "e.parquet"):
+        graph, _ = gf.read_tables(table, coded, edge_time="day")
+        assert graph.feature_names is not None
+        assert graph.feature_names[:6] == (
+            "word=x",
+            "word=y",
+            "word=z",
+            "coded=x",
+            "coded=y",
+            "coded=z",
+        )
+        assert graph.history is not None

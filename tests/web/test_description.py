@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pandas as pd
 from tests.web_client import WebClient
 
 import graphfilter as gf
@@ -104,3 +105,16 @@ def test_example_of_a_new_vertex_has_every_column() -> None:
     ids, vertices = read_score_request(json.dumps(example_new(scorer)).encode(), Limits())
     assert not ids
     assert len(scorer.score_new(vertices).vertices) == 1
+
+
+def test_example_is_written_as_the_columns_of_the_fit_were() -> None:
+    frame = pd.DataFrame({"share": ["12,5 %", "50 %"] * 15, "hour": ["12:15", "8:30"] * 15})
+    frame["price"], frame["label"] = ["3 €", "5 €"] * 15, ["a", "b"] * 15
+    graph, encoder = gf.read_tables(None, frame.reset_index(names="id"), label="label")
+    clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
+    scorer = Scorer(clf, RunDescription(), encoder, graph)
+    example = example_new(scorer)
+    features = {"share": "31,25 %", "hour": "12:30", "price": 4.0}
+    assert example["vertices"][0]["features"] == features
+    _, vertices = read_score_request(json.dumps(example).encode(), Limits())
+    assert scorer.score_new(vertices).notes == ()

@@ -88,8 +88,7 @@ class Fit(TrainingOptions, TargetOptions):
         if self.dry_run:
             _show_dry_run(costs, plan)
             return
-        baselines = self.baselines and self.seconds is None
-        plan, baselines = costs.within_memory(plan, baselines=baselines)
+        plan, baselines = costs.within_memory(plan, baselines=self.baselines)
         run_fit(plan, estimator, self, request, baselines=baselines)
 
     def _check_options(self) -> None:

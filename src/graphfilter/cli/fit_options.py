@@ -146,8 +146,8 @@ class TrainingOptions:
     epochs : N
         Maximum number of epochs. Default: 1500.
     seconds : SECONDS
-        Time limit for the committee, without baselines. With --resume and 0: finish an interrupted
-        fit with what it has trained.
+        Time limit for the committee; baselines may take as long again, or 10 s. With --resume and
+        0: finish an interrupted fit with what it has trained.
     patience : N
         Epochs without a better validation score before training stops. Default: 40 to 120 for the
         committee, by the number of labels; 200 for sgf.

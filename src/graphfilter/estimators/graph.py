@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -519,8 +518,7 @@ class OfCommittee(VertexEstimator):
 
     def train_on(self, *what: Any, callback: Callback, **options: Any) -> Trained:
         if self.seconds is not None:
-            end = time.monotonic() + self.seconds
-            callback = callback.also(lambda progress: time.monotonic() >= end)
+            callback = callback.within(self.seconds)
         return super().train_on(*what, callback=callback, **options)
 
     def build_system(self, **chosen: Any) -> System:

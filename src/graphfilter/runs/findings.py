@@ -223,7 +223,7 @@ class Evidence:
             return f"there are no connections between {self._noun.many}, so these play no part"
         if NO_GRAPH not in named:
             return "without baselines, whether the connections help is not known"
-        alone, fixed = named[NO_GRAPH].shown, named[LOW_PASS]
+        alone, fixed = named[NO_GRAPH].shown, named.get(LOW_PASS)
         text = f"without the connections a network reaches {alone}"
         if self.graph_helps:
             text = f"the connections help: {text}"
@@ -233,6 +233,8 @@ class Evidence:
             text = f"the connections mislead it: {text}"
         else:
             text = f"{text}, which is no clear difference"
+        if fixed is None:
+            return text
         does = {"better": "does worse", "worse": "does better", "tie": "does as well"}
         return f"{text}; always averaging over neighbours ({fixed.shown}) {does[fixed.verdict]}"
 

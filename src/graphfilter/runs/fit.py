@@ -45,6 +45,8 @@ from graphfilter.training.callbacks import SILENT
 from graphfilter.training.epoch import ASKED
 from graphfilter.training.scores import Metric
 
+# Beside a model that was stopped, baselines may take as long as it did, or so many seconds.
+LEAST_COMPARED = 10.0
 # The parts of a split, in words.
 PARTS = {"train": "training", "val": "validation", "test": "test"}
 
@@ -169,7 +171,8 @@ def train_fit(
         Train plain models on the same split too.
     callback : Callback
         Watches the estimator's epochs and those of the plain models, and may end either: the best
-        weights so far are then kept, and baselines left out.
+        weights so far are then kept, and baselines that are not done left out. Beside a model that
+        was ended early, or has a time limit, they may take as long as it did.
     request : FitRequest
         Thresholds, costs and repeats.
     """
@@ -188,6 +191,9 @@ def train_fit(
     of_compared = callback.of_compared()
     if request.repeats > 1:
         fit = replace(fit, repeats=repeat_fit(fit, request.repeats, callback=of_compared))
+    limited = getattr(estimator, "seconds", None) is not None
+    if limited or any(result.stopped == ASKED for result in estimator.results_):
+        of_compared = of_compared.within(max(estimator.seconds_, LEAST_COMPARED))
     if baselines:
         fit = replace(fit, baselines=train_baselines(fit, rule, callback=of_compared))
     return fit
@@ -201,8 +207,8 @@ def train_baselines(
     The split, the scaling of the features, the class weights, the most epochs, the patience, the
     score that chooses the best epoch, the number of networks that are averaged, the folds that they
     hold out and the rule of the decision are the model's; each system has its usual learning rate
-    and decay. Where the callback ends them none is returned: one cut short would be no fair
-    comparison.
+    and decay. One that the callback ends is left out, and those after it: cut short it would be no
+    fair comparison.
     """
     plan, fitted, held = fit.plan, fit.estimator, fit.estimator.held_
     held = held if has_folds(held) else None
@@ -228,7 +234,7 @@ def train_baselines(
             answers = without_own_labels([o.probabilities for o in outcomes], held)
             outputs = in_units(pooling_of(fit.task).together(answers), fitted.target_scales_)
         if any(result.stopped == ASKED for result in results):
-            return ()
+            break
         about = {"name": name, "title": get_system(name).title, "meaning": meaning}
         made.append(Fit.of(plan, other, outputs, rule, seconds=seconds, **about))
     return tuple(made)

@@ -247,6 +247,16 @@ def value_type(column: Any) -> Any:
     return column.type.value_type if is_type.is_dictionary(column.type) else column.type
 
 
+def without_views(column: Any) -> Any:
+    """Return words that are held as views as strings, which more of Arrow can handle."""
+    import pyarrow as pa
+
+    if not pa.types.is_string_view(value_type(column)):
+        return column
+    plain = pa.string()
+    return column.cast(plain if is_text(column.type) else pa.dictionary(pa.int32(), plain))
+
+
 def is_text(kind: Any) -> bool:
     import pyarrow.types as is_type
 

@@ -62,6 +62,7 @@ MOST_KINDS = 16
 OTHER_KIND = "other"
 # Columns of one kind that are spoken of one by one.
 _MOST_ALIKE = 3
+_NAMES_AND_NUMBERS = re.compile(r"""'[^']*'|"[^"]*"|[0-9][0-9.,]*""")
 
 
 class ColumnUse(NamedTuple):
@@ -409,17 +410,24 @@ def _narrowest(columns: Sequence[EncodedColumn]) -> int:
 
 
 def _say_alike(kind: str, notes: Mapping[str, str]) -> list[str]:
-    """Return the notes about columns of one kind; of many, the first, and the names of the rest."""
-    names = list(notes)
-    if plain := [name for name in names if notes[name] == "plain"]:
+    """Return the notes about columns of one kind; of many alike, one, and the names of the rest.
+
+    Alike are those that differ in names and numbers only: nothing else is said of one alone.
+    """
+    alike: dict[str, list[str]] = {}
+    for name, note in notes.items():
+        alike.setdefault(_NAMES_AND_NUMBERS.sub("", note), []).append(name)
+    said: list[str] = []
+    if plain := alike.pop("plain", []):
         many = f"{count(len(plain), 'column')} read as numbers ({listed_names(plain)})"
-        more = {name: note for name, note in notes.items() if note != "plain"}
-        change = "to change this: `kinds=(('NAME', 'category'),)`."
-        return [*_say_alike(kind, more), f"{many}; {change}"]
-    if len(names) <= _MOST_ALIKE:
-        return list(notes.values())
-    rest = f"{len(names) - 1:,} more columns {f'of this kind, {kind}' if kind else 'left out'}"
-    return [notes[names[0]], f"{rest}: {listed_names(names[1:])}."]
+        said.append(f"{many}; to change this: `kinds=(('NAME', 'category'),)`.")
+    for names in alike.values():
+        own = [notes[name] for name in names]
+        if len(names) > _MOST_ALIKE:
+            rest = f"more columns {f'of this kind, {kind}' if kind else 'left out'}"
+            own[1:] = [f"{len(names) - 1:,} {rest}: {listed_names(names[1:])}."]
+        said += own
+    return said
 
 
 def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | None, str]]:

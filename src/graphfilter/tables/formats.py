@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfilter.tables.cells import value_type
+from graphfilter.tables.cells import without_views
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
@@ -37,19 +37,8 @@ def frame_table(frame: Any, label: str) -> HeldTable:
     import pyarrow as pa
 
     table = _as_arrow(frame, label)
-    for i, column in enumerate(table.columns):
-        # The views that polars stores words as become strings, which more of Arrow can handle.
-        if not pa.types.is_string_view(value_type(column)):
-            continue
-        words = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
-            if pa.types.is_dictionary(column.type)
-            else chunk
-            for chunk in column.chunks
-        ]
-        words = pa.chunked_array([chunk.cast(pa.string()) for chunk in words], type=pa.string())
-        table = table.set_column(i, table.column_names[i], words)
-    made = HeldTable(label, table)
+    columns = [without_views(column) for column in table.columns]
+    made = HeldTable(label, pa.table(columns, names=table.column_names))
     made.is_typed = True
     return made
 

@@ -166,9 +166,6 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column, no_words = cells.column, np.zeros(len(cells), dtype=bool)
-    if pa.types.is_boolean(cells.type):
-        return Numbers(np.asarray(column.cast(pa.int8()).cast(pa.float64())), no_words)
     if not cells.is_text:
         values = np.asarray(cells.cast(lambda c: c.cast(pa.float64(), safe=False), "numbers"))
         other = ~np.isnan(values) & (values != 0) & (unit == "%")
@@ -182,7 +179,7 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
         ).as_py()
     )
     if plain and (values := _cast_plain(cells.text)) is not None:
-        return Numbers(values, no_words, unit or "")
+        return Numbers(values, np.zeros(len(cells), dtype=bool), unit or "")
     truth = _TRUTH if cells.told else {}
     read = [_read_number(word, decimal) for word in cells.words]
     if unit is None:

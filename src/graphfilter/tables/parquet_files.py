@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphfilter.tables.cells import without_views
 from graphfilter.tables.source import TableSource, check_width, counted, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import DataFileError
@@ -112,7 +113,7 @@ def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     table.validate(full=True)
     plain: list[Any] = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        column = _in_known_zone(column)
+        column = without_views(_in_known_zone(column))
         kind = column.type
         if not pa.types.is_dictionary(kind):
             n_bytes = column.nbytes

@@ -201,6 +201,11 @@ class Callback:
 
         return Callback(both, **self._kept_in(self.checkpoint))
 
+    def within(self, seconds: float) -> Callback:
+        """Return a callback that also ends the training after so many seconds."""
+        end = time.monotonic() + seconds
+        return self.also(lambda _: time.monotonic() >= end)
+
     def of_compared(self) -> Callback:
         """Return the callback of what is compared with a fit: nothing of it is kept on disk."""
         return self._derived(lambda progress: self.on_epoch(replace(progress, compared=True)), None)

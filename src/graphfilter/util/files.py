@@ -382,7 +382,7 @@ def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[A
 def check_text(names: Iterable[Any], what: str) -> None:
     """Require names that can be written: text without lone surrogates."""
     try:
-        "".join(name for name in names if isinstance(name, str)).encode()
+        " ".join(name for name in names if isinstance(name, str)).encode()
     except UnicodeEncodeError as error:
         got = repr(error.object[max(0, error.start - 10) : error.end + 10])
         raise GraphError(

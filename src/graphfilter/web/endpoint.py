@@ -33,7 +33,9 @@ from graphfilter.runs.answers import answers_of
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.columns import Features
+from graphfilter.tables.dates import TIME, DateColumn
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.numbers import NumberColumn
 from graphfilter.util.errors import (
     ConfigError,
     GraphError,
@@ -539,9 +541,13 @@ def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
             entry["categories"] = column.to_dict()["categories"]
         if column.kind == "list":
             entry["length"] = len(column.fill)
-        if column.kind == "number":
-            # What is usual in the column.
-            entry["example"] = float(f"{column.fill[0]:.4g}")
+        if isinstance(column, NumberColumn):
+            # What is usual in the column, as it is written.
+            usual = column.fill[0]
+            share = f"{100 * usual:.4g} %".replace(".", column.decimal)
+            entry["example"] = share if column.unit == "%" else float(f"{usual:.4g}")
+        if isinstance(column, DateColumn) and column.spelling == TIME:
+            entry["example"] = "12:30"
         columns.append(entry)
     return columns
 

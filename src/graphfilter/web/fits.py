@@ -304,6 +304,8 @@ class StudioFit:
     kept: bool = False
     running: threading.Event = field(default_factory=threading.Event)
     stopping: bool = False
+    ending: bool = False
+    told: bool = False
     closing: bool = False
 
     def __post_init__(self) -> None:
@@ -339,17 +341,19 @@ class StudioFit:
 
     def _watch(self, progress: Progress) -> bool:
         """Take what there is to show of an epoch; wait while paused; return whether to stop."""
-        if progress.compared:
-            self.state = COMPARING
-        else:
+        if not progress.compared:
             self.progress = progress
-        if not self.running.is_set() and not self.stopping:
+        elif self.state != COMPARING:
+            # What ended the model does not end the comparison.
+            self.state, self.ending = COMPARING, self.ending and not self.told
+        if not self.running.is_set() and not self.ending:
             before, self.state = self.state, PAUSED
             self.running.wait()
             self.state = before
         if self.closing:
             raise _Closed
-        return self.stopping
+        self.told = self.ending
+        return self.ending
 
     def command(self, wish: str) -> None:
         """Pause, resume or stop."""
@@ -358,7 +362,7 @@ class StudioFit:
         elif wish == "resume":
             self.running.set()
         elif wish == "stop":
-            self.stopping = True
+            self.stopping = self.ending = True
             self.running.set()
             if self.state == WAITING:
                 self.state = STOPPED
