@@ -84,9 +84,10 @@ class Near:
         return np.abs(places) > (_MOST if self.degrees else np.inf)
 
     def join(self, places: Array, first: int = 0) -> tuple[NDArray[np.int32], Array]:
-        """Return pairs (m, 2) of the vertices from ``first`` on with their nearest, once each.
+        """Return pairs (m, 2) of vertices of which one is among the nearest of the other.
 
-        Also how far apart they are, on the sphere of radius 1 by the straight line.
+        Each once, and only those with a vertex from ``first`` on. Also how far apart they are, on
+        the sphere of radius 1 by the straight line.
         """
         there = np.flatnonzero(~(np.isnan(places) | self.outside(places)).any(axis=1))
         points = places[there]
@@ -95,16 +96,19 @@ class Near:
             points = np.column_stack(
                 [np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)]
             )
-        new, k = np.flatnonzero(there >= first), min(N_NEAREST, len(there) - 1)
-        if k < 1 or not len(new):
+        if (k := min(N_NEAREST, len(there) - 1)) < 1:
             return np.empty((0, 2), np.int32), np.empty(0)
-        distance, who = cKDTree(points).query(points[new], k + 1)
-        own = who == new[:, None]
+        distance, who = cKDTree(points).query(points, k + 1)
+        own = who == np.arange(len(there))[:, None]
         # Where so many are at one place that a vertex is not among its own nearest.
         own[~own.any(axis=1), -1] = True
-        pairs = np.sort(np.column_stack([np.repeat(there[new], k), there[who[~own]]]), axis=1)
-        pairs, index = np.unique(pairs, axis=0, return_index=True)
-        return pairs.astype(np.int32), distance[~own][index]
+        ends = np.repeat(there, k), there[who[~own]]
+        keys, index = np.unique(
+            np.minimum(*ends) * len(places) + np.maximum(*ends), return_index=True
+        )
+        pairs = np.column_stack(np.divmod(keys, len(places)))
+        is_new = pairs[:, 1] >= first
+        return pairs[is_new].astype(np.int32), distance[~own][index][is_new]
 
     def weigh(self, distance: Array) -> NDArray[np.float32]:
         """Return what edges weigh: 1 at one place, a half at the usual distance."""
