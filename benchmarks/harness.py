@@ -29,6 +29,7 @@ import graphfilter
 from graphfilter.operators.kernels.native_kernel import native_library
 from graphfilter.util.errors import ConfigError, GraphFilterError, check_count
 from graphfilter.util.records import write_json
+from graphfilter_research.bench.record import content_hash
 
 Record = dict[str, Any]
 Tick = Callable[[], None]
@@ -171,7 +172,11 @@ def check_device(name: str) -> torch.device:
 
 def machine(device: torch.device) -> Record:
     """Say what the numbers were measured with."""
-    versions = {"graphfilter": graphfilter.__version__, "torch": torch.__version__}
+    versions = {
+        "graphfilter": graphfilter.__version__,
+        "code": content_hash(),
+        "torch": torch.__version__,
+    }
     for name in ("triton", "torch_geometric"):
         module = sys.modules.get(name)
         if module is not None:

@@ -75,10 +75,15 @@ class PygNetwork(nn.Module):
         """Return X W + b with dropout on X: on its stored entries where it is sparse."""
         if x.layout != torch.sparse_csr:
             return self.encoder(functional.dropout(x, self.dropout, self.training))
-        values = functional.dropout(x.values(), self.dropout, self.training)
-        parts = x.crow_indices(), x.col_indices(), values
-        dropped = torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)
+        dropped = drop_entries(x, self.dropout, self.training)
         return dropped @ self.encoder.weight.T + self.encoder.bias
+
+
+def drop_entries(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Return a CSR tensor with dropout on its stored entries."""
+    values = functional.dropout(x.values(), rate, training)
+    parts = x.crow_indices(), x.col_indices(), values
+    return torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)
 
 
 def normalise(edge_index: Tensor, n: int) -> tuple[Tensor, Tensor]:

@@ -489,6 +489,35 @@ def table_of(records: Sequence[Record]) -> str:
     return "\n\n".join(parts)
 
 
+table = table_of  # by this name write_docs.py asks for it
+
+
+def in_one_line(records: Sequence[Record]) -> tuple[str, str, str]:
+    """Return what was measured, of how many tables the default leads, and the baselines."""
+    leads: list[tuple[float, str, bool]] = []
+    for name in dict.fromkeys(r["table"] for r in records):
+        by: dict[str, dict[int, Record]] = {}
+        for r in records:
+            if r["table"] == name:
+                by.setdefault(r["system"], {})[r["split"]] = r
+        shared = sorted(set.intersection(*map(set, by.values())))
+        baselines = [system for system in by if system in BASELINES]
+        if not shared or not baselines or "default" not in by:
+            continue
+        key = SCORES[by["default"][shared[0]]["task"]]
+        cells = {s: [own[i] for i in shared] for s, own in by.items()}
+        _, best, ahead, p = lead(cells, baselines, key)
+        leads.append((float(ahead), best, p != "–" and float(p) < 0.05))
+    first = sum(ahead > 0 for ahead, _, _ in leads)
+    sure = [sum(s and (a > 0) == up for a, _, s in leads) for up in (True, False)]
+    n_baselines = len({r["system"] for r in records} & BASELINES.keys())
+    return (
+        f"{len(leads)} tables as people have them",
+        f"ahead on {first} (significantly on {sure[0]}; behind on {sure[1]})",
+        f"the best of {n_baselines} baselines, per table, picked on test",
+    )
+
+
 def lead(cells: dict[str, list[Record]], baselines: list[str], key: str) -> list[str]:
     """Compare the default with the baseline of the best mean (Nadeau and Bengio)."""
     scores = {s: np.array([r[key] for r in cells[s]]) for s in ("default", *baselines)}

@@ -7,7 +7,7 @@ What stands between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` becomes th
 ``NAME.json`` in benchmarks/results, NAME being a benchmark and a device such as layer-cuda. The
 picture goes to ``images/performance-NAME.png`` beside the page. Other pages show some of the tables
 again, and those of ``NAME.jsonl``, the records of many fits (resumable.py); in the README
-``summary`` stands for three rows. A test holds all pages to the records.
+``summary`` stands for four rows. A test holds all pages to the records.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ RECORDED = ("pyg", "coverage", "imbalanced", "next-label", "numbers", "several-l
 # Pages that show some of the records besides.
 OTHERS = (
     HERE.parent / "README.md",
+    HERE.parent / "docs" / "compare.md",
     *(HOWTO / f"{name}.md" for name in RECORDED),
 )
 MARKED = re.compile(r"(<!-- begin:([\w-]+) -->\n).*?(<!-- end:\2 -->)", re.S)

@@ -3,10 +3,10 @@
     python tools/write_results.py
     python tools/write_results.py --committee committee.jsonl --peers peers.jsonl
 
-Writes the tables of results/committee.* and results/peers.*, and what stands in the README between
-``<!-- begin:committee -->`` and ``<!-- end:committee -->``. New records, if given, are taken first:
-a system's ten runs on a dataset replace those on record; fewer are left out. A test holds tables
-and README to the records.
+Writes the tables of results/committee.* and results/peers.*, and what stands in docs/compare.md
+between ``<!-- begin:committee -->`` and ``<!-- end:committee -->``. New records, if given, are
+taken first: a system's ten runs on a dataset replace those on record; fewer are left out. A test
+holds tables and page to the records. The line of the README is by ``benchmarks/write_docs.py``.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def main() -> None:
             )
             for suffix in (".md", ".csv", ".tex"):
                 shutil.copy(Path(folder) / f"{name}{suffix}", results)
-    readme = ROOT / "README.md"
-    page = readme.read_text(encoding="utf-8")
+    path = ROOT / "docs" / "compare.md"
+    page = path.read_text(encoding="utf-8")
     text = summarise(results)
-    with atomic_file(readme) as temporary:
+    with atomic_file(path) as temporary:
         temporary.write_text(
             MARKED.sub(lambda m: f"{m[1]}\n{text}\n\n{m[2]}", page), encoding="utf-8"
         )

@@ -186,6 +186,24 @@ def test_table_compares_the_default_with_the_best_baseline() -> None:
     assert "| t | accuracy | trees | +5.00 | 0.000 |" in shown
 
 
+def test_one_line_counts_the_tables_that_the_default_leads() -> None:
+    ahead = [
+        record(system, split, base + 0.001 * split)
+        for split in range(3)
+        for system, base in (("default", 0.9), ("linear", 0.8), ("trees", 0.85))
+    ]
+    behind = [{**r, "table": "u"} for r in ahead if r["system"] != "default"]
+    behind += [
+        {**record("default", split, 0.7 + 0.001 * split), "table": "u"} for split in range(3)
+    ]
+    alone = [{**record("default", 0, 0.5), "table": "v"}]
+    assert real_tables.in_one_line([*ahead, *behind, *alone]) == (
+        "2 tables as people have them",
+        "ahead on 1 (significantly on 1; behind on 1)",
+        "the best of 2 baselines, per table, picked on test",
+    )
+
+
 def test_a_run_leaves_records_that_are_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

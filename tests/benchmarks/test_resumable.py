@@ -148,10 +148,28 @@ def test_first_and_second_fit_of_a_gpu_are_both_shown() -> None:
     assert "| cora | 20.0 s / 5.00 s | 2.00 s / 1.00 s | **10×** | ≤ 8 s |" in shown
 
 
-def test_gcn_learns_labels_that_its_neighbours_tell() -> None:
+def test_time_of_the_processor_and_a_sparse_gcn_are_shown_where_they_were_kept() -> None:
+    spent = {"committee": [9.0], "gcn": [3.0], "gcn_sparse": [0.5]}
+    row = ROW | {"turns": [spent], "processor_turns": [spent]}
+    shown = default_fit.table({"device": "cpu", "rows": [row], "report_seconds": 12.0})
+    assert "| cora | 9.00 s | 3.00 s | 0.500 s | 9.00 s, 3.00 s, 0.500 s | **3.00×** |" in shown
+    assert len({line.count("|") for line in shown.splitlines()}) == 1
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_gcn_learns_labels_that_its_neighbours_tell(sparse: bool) -> None:
     graph = make_csbm(n_vertices=200, frequency=0.1, mean_degree=10, n_features=8)
     split = stratified(graph.labels, 0)
-    assert default_fit.fit_gcn(graph, split, torch.device("cpu"), n_epochs=30) > 0.8
+    cpu = torch.device("cpu")
+    assert default_fit.fit_gcn(graph, split, cpu, n_epochs=30, sparse=sparse) > 0.8
+
+
+def test_sparse_gcn_is_the_dense_one() -> None:
+    x, edges = torch.randn(6, 4), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
+    one, other = (default_fit.PygGCN(4, 2, sparse=sparse).eval() for sparse in (False, True))
+    weights = {name.replace("first.lin", "project"): w for name, w in one.state_dict().items()}
+    other.load_state_dict(weights, strict=False)
+    torch.testing.assert_close(other(default_fit.as_csr(x), edges), one(x, edges))
 
 
 def test_ways_of_weighing_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

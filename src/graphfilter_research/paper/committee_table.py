@@ -1,4 +1,4 @@
-"""The committee beside the best others on record, as a table and in the few lines of the README."""
+"""The committee beside the best others on record: a table, few lines of a page, one of README."""
 
 from __future__ import annotations
 
@@ -390,6 +390,23 @@ def summarise(folder: Path) -> str:
     return "\n".join(lines)
 
 
+def in_one_line(folder: Path) -> tuple[str, str]:
+    """Return on how many datasets the committee has the highest mean, and what else is there."""
+    records = [r for r in read_target_records(folder, TARGET.name) if r.ok]
+    others = list(known_records(folder, ELSEWHERE).values())
+    runs = {dataset: runs_of(records, dataset, SYSTEM) for dataset in DATASETS}
+    ours = {d: compare_accuracy(found, metric=metric_of(d)) for d, found in runs.items()}
+    best = {dataset: best_other(others, dataset) for dataset in DATASETS}
+    words = {d: verdicts(runs[d], others, d) for d in DATASETS if d not in FOLDED}
+    counts = sorted(len(verdicts(runs[d], others, d)) for d in DATASETS)
+    worse = sum("worse" in found.values() for found in words.values())
+    first = len(DATASETS) - len(_higher(ours, best))
+    return (
+        f"the highest mean on {first}, significantly below another on {worse} of {len(words)}",
+        f"the best of {counts[0]} to {counts[-1]} systems and settings, per graph, picked on test",
+    )
+
+
 def _worse(
     words: dict[str, dict[tuple[str, str], str]],
     ours: dict[str, ComparedAccuracy],
@@ -416,14 +433,20 @@ def _worse(
 
 def _above(ours: dict[str, ComparedAccuracy], best: dict[str, ComparedAccuracy | str]) -> str:
     """Name the datasets on which another system has the higher mean."""
-    found = [
-        f"`{dataset}`"
+    if not (found := _higher(ours, best)):
+        return "No other has a higher mean."
+    return f"Another has the higher mean on {len(found)}: {listed(_code(found))}."
+
+
+def _higher(
+    ours: dict[str, ComparedAccuracy], best: dict[str, ComparedAccuracy | str]
+) -> list[str]:
+    """Return the datasets on which another system has the higher mean."""
+    return [
+        dataset
         for dataset, other in best.items()
         if isinstance(other, ComparedAccuracy) and other.mean > ours[dataset].mean
     ]
-    if not found:
-        return "No other has a higher mean."
-    return f"Another has the higher mean on {len(found)}: {listed(found)}."
 
 
 def _mean(cell: ComparedAccuracy | str) -> str:

@@ -177,6 +177,15 @@ def test_summary_names_what_is_better_and_where(folder: Path) -> None:
     assert "higher mean on 2: `texas` and `minesweeper`." in text
 
 
+def test_one_line_counts_the_highest_means_and_what_is_significant(folder: Path) -> None:
+    others = open_records(folder, "peers")
+    others.append([scored_run("minesweeper", "gat", i, 0.9 + NOISE[i]) for i in range(10)])
+    others.append([scored_run("texas", "mlp", i, 0.805 + 50 * NOISE[i]) for i in range(10)])
+    ours, theirs = committee_table.in_one_line(folder)
+    assert ours == "the highest mean on 16, significantly below another on 1 of 14"
+    assert theirs == "the best of 1 to 2 systems and settings, per graph, picked on test"
+
+
 def test_table_of_the_summary_has_the_means(folder: Path) -> None:
     lines = committee_table.summarise(folder).splitlines()
     assert lines[2] == "| **Committee** |" + " 80.0 |" * len(committee_table.SHOWN)
