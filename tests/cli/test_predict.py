@@ -74,7 +74,6 @@ def test_outputs_are_no_files_of_the_run(graphfilter, tmp_path: Path) -> None:
         (*predict, "--out", run / "config.json"),
         (*predict, "--out", run / ".." / "run" / "predictions.csv"),
         (*predict, "--out", new, "--report", run / "report.html"),
-        (*predict, "--out", new, "--embeddings", run / "predictions.csv"),
         ("explain", run, "--vertex", "v3", "--json", run / "metrics.json", "--overwrite"),
         ("suggest", run, "--csv", run / "predictions.csv", "--overwrite"),
     ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from graphfilter import SGFClassifier, SystemClassifier
-from graphfilter.data import make_csbm, write_tables
+from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.models import FilterNetwork
 from graphfilter.util.errors import ConfigError
@@ -63,36 +62,3 @@ def test_new_graphs_and_bound_estimators_are_embedded(graph: Graph) -> None:
     assert clf.transform(graph=new).shape == (30, 64)
     bound = SGFClassifier(graph=graph, **QUICK).fit(np.arange(60), graph.labels)
     np.testing.assert_array_equal(bound.transform([3, 1]), bound.transform()[[3, 1]])
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_fit_and_predict_write_the_same_table(
-    suffix: str, graph: Graph, tmp_path: Path, monkeypatch
-) -> None:
-    from pyarrow import csv, parquet
-
-    from graphfilter.cli import main
-
-    edges, vertices = write_tables(graph, tmp_path)
-    tables = ["--edges", str(edges), "--vertices", str(vertices), "--quiet"]
-    folder = str(tmp_path / "run")
-
-    def run(*words: str) -> int:
-        monkeypatch.setattr("sys.argv", ["graphfilter", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0)
-
-    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    words = ["fit", *tables, "--out", folder, "--epochs", "10", "--no-baselines", "--hidden", "5",
-             "--model", "sgf"]  # fmt: skip
-    assert run(*words, "--embeddings", str(tmp_path / "a.txt")) == 2
-    assert run(*words, "--embeddings", str(first)) == 0
-    words = ["predict", folder, *tables, "--out", str(tmp_path / "p.csv")]
-    assert run(*words, "--embeddings", str(first)) == 2
-    assert run(*words, "--embeddings", str(second)) == 0
-    read = csv.read_csv if suffix == "csv" else parquet.read_table
-    a, b = read(first), read(second)
-    assert a.column_names == ["id", "e0", "e1", "e2", "e3", "e4"]
-    assert a.num_rows == 60
-    np.testing.assert_allclose(np.array(a["e3"]), np.array(b["e3"]), rtol=1e-5, atol=1e-6)

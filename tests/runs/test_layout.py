@@ -24,7 +24,7 @@ from graphfilter.runs.loading import (
     load_run,
     open_folder,
 )
-from graphfilter.runs.plan import FitRequest, Source, plan_fit
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import Callback
 from graphfilter.util.errors import ConfigError, DataFileError, GraphError, ModelFileError
 from graphfilter.util.files import TEMPORARY
@@ -234,10 +234,3 @@ def test_name_that_cannot_be_written_is_said_before_training(
             callback=Callback(lambda _: pytest.fail("trains")),
         )
     assert not (tmp_path / "run").exists()
-
-
-def test_embeddings_do_not_take_the_place_of_predictions(tmp_path: Path) -> None:
-    fit_small(tmp_path)
-    request = FitRequest(embeddings=tmp_path / "predictions.csv")
-    with pytest.raises(ConfigError, match="belongs to the run itself"):
-        fit_small(tmp_path, overwrite=True, request=request)

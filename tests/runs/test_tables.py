@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 
 import graphfilter as gf
 from graphfilter.runs import loading
-from graphfilter.runs.loading import write_embeddings, write_predictions, write_rows
+from graphfilter.runs.loading import write_predictions, write_rows
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
@@ -59,15 +59,6 @@ def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> N
     assert parquet.read_metadata(tmp_path / "p.parquet").num_row_groups == 3
 
 
-def test_embeddings_are_written_in_blocks(graph, tmp_path: Path) -> None:
-    numbers = np.arange(14, dtype=np.float32).reshape(7, 2)
-    write_embeddings(tmp_path / "e.parquet", graph, numbers, at_once=3)
-    assert parquet.read_metadata(tmp_path / "e.parquet").num_row_groups == 3
-    found = parquet.read_table(tmp_path / "e.parquet")
-    assert found.column_names == ["id", "e0", "e1"]
-    assert np.array_equal(np.stack([found["e0"], found["e1"]], axis=1), numbers)
-
-
 def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
     (tmp_path / "p.parquet").write_text("before")
 
@@ -102,6 +93,6 @@ def test_excel_safe_is_of_csv_alone(tmp_path: Path) -> None:
     names = ["=cmd", "-1", "plain"]
     graph = gf.Graph.from_edges([[0, 1]], 3, vertex_names=names)
     for file in ("e.csv", "e.parquet"):
-        write_embeddings(tmp_path / file, graph, np.eye(3, dtype=np.float32), excel_safe=True)
+        write_rows(tmp_path / file, graph, lambda rows: {}, excel_safe=True)
     assert parquet.read_table(tmp_path / "e.parquet")["id"].to_pylist() == names
     assert csv.read_csv(tmp_path / "e.csv")["id"].to_pylist() == ["'=cmd", "'-1", "plain"]

@@ -36,7 +36,6 @@ from graphfilter.runs.answers import (
     Decision,
     chance_of_coverage,
     choose_threshold,
-    lifts,
     score_decision,
 )
 from graphfilter.runs.comparing import (
@@ -541,22 +540,6 @@ def test_score_of_no_answers_is_not_a_number_but_none() -> None:
     none = score_decision(np.array([0.1, 0.2]), np.array([False, True]), 0.9)
     assert (none["precision"], none["recall"], none["missed"]) == (None, 0, 1)
     assert score_decision(np.array([0.1]), np.array([False]), 0.9)["recall"] is None
-
-
-def test_lift_of_all_is_one_and_of_a_perfect_top_is_the_most(drawn) -> None:
-    scores, truth = drawn
-    everything = lifts(scores, truth, shares=(1.0,))[0]
-    assert everything["lift"] == pytest.approx(1)
-    assert everything["found"] == pytest.approx(1)
-    perfect = lifts(truth.astype(float), truth, shares=(0.05,))[0]
-    assert perfect["lift"] == pytest.approx(1 / truth.mean())
-    flat = lifts(np.full(200, 0.5), truth)
-    assert [top["lift"] for top in flat] == pytest.approx([1, 1, 1])
-    assert [top["n_vertices"] for top in flat] == [2, 10, 20]
-    assert lifts(scores, np.zeros(200, bool)) == []
-    # The nearest whole number, of which one at least.
-    sizes = [top["n_vertices"] for top in lifts(np.full(54, 0.5), truth[:54], (0.01, 0.05, 0.1))]
-    assert sizes == [1, 3, 5]
 
 
 def test_decision_answers_by_its_threshold() -> None:

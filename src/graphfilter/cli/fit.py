@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = (
-    "label", "same_label", "label_anyway", "threshold", "cost", "positive", "embeddings",
+    "label", "same_label", "label_anyway", "threshold", "cost", "positive",
 )  # fmt: skip
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 # Parts of the memory that a fit takes.

@@ -57,8 +57,6 @@ class TargetOptions(PredictedOptions):
     forget_ids
         Do not save the hashed vertex ids in the model: predict then recognises no vertex, and is
         less accurate on a graph that has grown.
-    embeddings : FILE
-        Write embeddings, the filtered hidden layer of every vertex, to this .parquet or .csv file.
     repeats : N
         Number of splits to train on, side by side: the report and metrics.json show how the scores
         vary. The model of the first split is saved.
@@ -75,7 +73,6 @@ class TargetOptions(PredictedOptions):
     coverage: float | None = option_field(None, ANSWER)
     keep_graph: bool | None = option_field(None, FEW_ANSWERS, name="--keep-graph/--no-keep-graph")
     forget_ids: bool = option_field(False, FEW_ANSWERS)
-    embeddings: Path | None = option_field(None, FEW_ANSWERS)
     excel_safe: ExcelSafe = False
     repeats: int = option_field(1, SPLIT, min=1)
     title: str = option_field("", FEW_ANSWERS)
@@ -111,7 +108,7 @@ class TargetOptions(PredictedOptions):
         from graphfilter.runs.plan import FitRequest
 
         return FitRequest(
-            self.threshold, tuple(self.cost or ()), self.positive, self.embeddings, self.repeats,
+            self.threshold, tuple(self.cost or ()), self.positive, self.repeats,
             self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
         )  # fmt: skip
 

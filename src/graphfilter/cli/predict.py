@@ -3,7 +3,7 @@
 # Annotations of fields are evaluated here: typer reads them.
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from graphfilter.cli.app import ExcelSafe, option_field
 from graphfilter.cli.screen import in_options, say, waiting
@@ -42,8 +42,6 @@ class Predict(RunOptions):
     ----------
     out : FILE
         File for the predictions: .csv or .parquet.
-    embeddings : FILE
-        Write embeddings, the filtered hidden layer, to this .parquet or .csv file.
     with_ : run
         Join the rows of the tables to the graph saved with the run: new rows and their edges are
         enough. A row with a known id replaces its features. Only the rows given are written.
@@ -62,7 +60,6 @@ class Predict(RunOptions):
 
     first: ClassVar[str] = "edges vertices out with_ report coverage overwrite"
     out: Path = option_field(...)
-    embeddings: Path | None = None
     with_: str | None = option_field(None, name="--with")
     report: Path | None = None
     coverage: float | None = None
@@ -74,16 +71,14 @@ class Predict(RunOptions):
         """Check, load the model, read the graph; predict, write, and say what to expect."""
         self._check_files()
         from graphfilter.report.page import write_prediction_report
-        from graphfilter.runs.loading import read_reference, write_embeddings
-        from graphfilter.runs.predict import as_fitted, describe_answers, predict_run
+        from graphfilter.runs.loading import read_reference
+        from graphfilter.runs.predict import describe_answers, predict_run
         from graphfilter.util.files import scratch_folder
 
         estimator, about, encoder = self.load()
         reference = read_reference(self.run, about)
         if self.forget_ids:
             estimator.forget_ids()
-        if self.embeddings is not None and not estimator.task_.one_class:
-            raise ConfigError("--embeddings is for runs of one class per vertex; leave it out.")
         graph, rows, used = self._take_graph(about, encoder)
         # What a table says of numbers or several labels, where it has such columns.
         truth, names = None, [str(name) for name in estimator.target_names_]
@@ -101,12 +96,6 @@ class Predict(RunOptions):
             prediction.write(self.out, excel_safe=self.excel_safe)
             drift = None if reference is None else prediction.drift(reference)
             sentences = describe_answers(prediction, truth)
-            if self.embeddings is not None:
-                hidden = cast(Any, estimator).transform(graph=as_fitted(estimator, about, graph))
-                write_embeddings(
-                    self.embeddings, prediction.graph, hidden if rows is None else hidden[rows],
-                    excel_safe=self.excel_safe,
-                )  # fmt: skip
         recognised = prediction.estimator.describe_recognised(prediction.whole)
         sentences = [*map(in_options, recognised), *sentences]
         if self.report is not None:
@@ -122,8 +111,6 @@ class Predict(RunOptions):
                 say(sentence)
         if self.report is not None:
             say(f"The page is {self.report}: open it in a browser.")
-        if self.embeddings is not None:
-            say(f"Their embeddings are in {self.embeddings}.")
 
     def _check_files(self) -> None:
         """Raise where a file cannot be written, before anything is read."""
@@ -136,11 +123,9 @@ class Predict(RunOptions):
             check_file(self.report, overwrite=self.overwrite)
             if self.report.resolve() == self.out.resolve():
                 raise ConfigError("--report and --out must be different files.")
-        from graphfilter.runs.loading import check_embeddings_file, check_outputs
+        from graphfilter.runs.loading import check_outputs
 
-        if self.embeddings is not None:
-            check_embeddings_file(self.embeddings, overwrite=self.overwrite)
-        check_outputs(self.run, self.out, self.report, self.embeddings)
+        check_outputs(self.run, self.out, self.report)
 
     def _take_graph(
         self, about: "RunDescription", encoder: "TableEncoder | None"

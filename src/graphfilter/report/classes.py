@@ -230,6 +230,6 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
         "roc_area": curve.roc_area,
         "rows": rows,
         "has_costs": len(set(measured["costs"].values())) > 1,
-        "lifts": measured["lift"][fit.part],
+        "budgets": measured["budgets"][fit.part][1:],
         "data": {"decision": data},
     }

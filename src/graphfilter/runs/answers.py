@@ -30,7 +30,6 @@ Truth = NDArray[np.bool_]
 
 # What a threshold can be chosen by; cost is made small, the others large.
 DECISION_METRICS = ("f1", "accuracy", "balanced_accuracy", "mcc", "cost")
-TOP_SHARES = (0.01, 0.05, 0.1)
 # So many of a list are looked into.
 BUDGETS = (10, 50, 100, 500, 1000, 5000, 10_000)
 
@@ -210,42 +209,6 @@ def score_budgets(scores: Scores, truth: Truth, costs: Costs) -> list[dict[str, 
     return made
 
 
-def lifts(
-    scores: Scores, truth: Truth, shares: Sequence[float] = TOP_SHARES
-) -> list[dict[str, float]]:
-    """Return how much richer in positives than the whole the top of the list by score is.
-
-    Nothing where there are no positives or no vertices. Of each top share: ``precision`` is the
-    share of positives in it, ``found`` the share of all positives it holds, ``lift`` the precision
-    by the share of positives among all. Of vertices with equal scores at the end of the list, their
-    mean is counted.
-
-    >>> [top["lift"] for top in lifts(np.array([0.9, 0.5, 0.5, 0.1]), np.array([1, 0, 1, 0]) > 0,
-    ...                             shares=(0.25, 0.5))]
-    [2.0, 1.5]
-    """
-    n, n_positive = len(truth), int(truth.sum())
-    if not n_positive:
-        return []
-    _, group = np.unique(-scores, return_inverse=True)
-    hits = (np.bincount(group, truth) / np.bincount(group))[group]
-    running = np.cumsum(hits[np.argsort(-scores, kind="stable")])
-    made = []
-    for share in shares:
-        size = max(1, round(share * n))
-        inside = float(running[size - 1])
-        made.append(
-            {
-                "share": share,
-                "n_vertices": size,
-                "precision": inside / size,
-                "found": inside / n_positive,
-                "lift": inside / size * n / n_positive,
-            }
-        )
-    return made
-
-
 # The metric of a decision that nobody requested: the more probable class is answered.
 DEFAULT = "default"
 
@@ -310,7 +273,7 @@ def measure_decision(
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
     positive = plan.names.index(decision.positive)
-    kinds = ("scores", "at_one_half", "lift", "budgets")
+    kinds = ("scores", "at_one_half", "budgets")
     content: dict[str, Any] = {**asdict(decision), **{kind: {} for kind in kinds}}
     for part in ("train", "val", "test"):
         index = getattr(plan.split, part)
@@ -320,7 +283,6 @@ def measure_decision(
         scores, truth = probabilities[index, positive], plan.target.codes[index] == positive
         content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
         content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
-        content["lift"][part] = lifts(scores, truth)
         content["budgets"][part] = score_budgets(scores, truth, decision.costs)
     return content
 

@@ -438,7 +438,7 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
     ``filter`` holds the learned scalars of each member and its coefficients theta.
     ``leaderboard``: members and baselines, with scores, seconds and share, the best on validation
     vertices first.
-    ``decision``, of two classes: the threshold, what it gives by part, the lift, and ``budgets``:
+    ``decision``, of two classes: the threshold, what it gives by part, and ``budgets``:
     what it gives to look into the first vertices of the list.
     ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have types or directions: the name, the share in the answer, and

@@ -21,7 +21,6 @@ from graphfilter.estimators.graph import (
     OfCommittee,
     SGFClassifier,
     SGFRegressor,
-    VertexClassifier,
 )
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading
@@ -199,9 +198,6 @@ def fit_folder(
     check_coverage_request(plan, request.coverage)
     if request.keep_graph and request.forget_ids:
         raise ConfigError("`keep_graph` keeps the ids that `forget_ids` leaves out: choose one.")
-    if request.embeddings is not None:
-        loading.check_embeddings_file(request.embeddings, overwrite=overwrite or callback.resume)
-        loading.check_outputs(out, request.embeddings)
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
@@ -307,11 +303,6 @@ def _write_run(
     summary = FitSummary(fit, conclusion, metrics, content, about, folder, request.title, notes)
     if draw is not None:
         draw(summary)
-    if request.embeddings is not None:
-        assert isinstance(estimator, VertexClassifier)
-        loading.write_embeddings(
-            request.embeddings, plan.graph, estimator.transform(), excel_safe=request.excel_safe
-        )
     if request.forget_ids:
         estimator.forget_ids()
     loading.save_run(estimator, folder, asdict(about))

@@ -40,7 +40,6 @@ from graphfilter.util.files import (
     LOCK_FILE,
     OWN,
     atomic_file,
-    check_file,
     files_in,
     in_use,
     locked,
@@ -146,29 +145,6 @@ def write_predictions(
     import pyarrow as pa
 
     write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once, order=order)
-
-
-def check_embeddings_file(path: Path, *, overwrite: bool) -> None:
-    """Check before any work that a table can be written there."""
-    if path.suffix not in (PARQUET, ".csv"):
-        raise ConfigError(f"{path}: `embeddings` must end in .parquet or .csv.")
-    check_file(path, overwrite=overwrite)
-
-
-def write_embeddings(
-    path: Path,
-    graph: Graph,
-    embedding: NDArray[np.float32],
-    *,
-    excel_safe: bool = False,
-    at_once: int = BLOCK_ROWS,
-) -> None:
-    """Write per vertex: id and the numbers e0, e1, ... of its embedding, atomically."""
-
-    def columns(rows: slice) -> dict[str, Any]:
-        return {f"e{i}": embedding[rows, i].copy() for i in range(embedding.shape[1])}
-
-    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once)
 
 
 def excel_text(text: str) -> str:

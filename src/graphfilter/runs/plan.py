@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,6 @@ class FitRequest:
     positive : str
         Which of two classes is looked for; otherwise the one whose error the first cost is of, or
         the rarer one.
-    embeddings : Path or None
-        Where to write the filtered hidden layer of every vertex, as Parquet or CSV.
     repeats : int
         Splits to train on in all; the model that is kept is that of the first.
     title : str
@@ -65,7 +62,6 @@ class FitRequest:
     threshold: str = ""
     costs: tuple[str, ...] = ()
     positive: str = ""
-    embeddings: Path | None = None
     repeats: int = 1
     title: str = ""
     coverage: float | None = None
