@@ -77,11 +77,11 @@ def test_repeated_command_gives_the_same_estimator(
 
 
 def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
-    said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--repeats", "3", "--title", "A")
+    said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--title", "A")
     seen = parse(repeated(SGFClassifier(), *said))
     assert seen["plan"].source.words == (*KARATE, *sorted_like(seen["plan"].source.words[2:], said))
     asked = seen["request"]
-    assert (asked.costs, asked.positive, asked.repeats) == (("Officer:Mr. Hi=5",), "Officer", 3)
+    assert (asked.costs, asked.positive) == (("Officer:Mr. Hi=5",), "Officer")
 
 
 def sorted_like(found: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ MEANT = {
     "--output": "--out", "--folder": "--out", "--save": "--out", "--force": "--overwrite",
     "--ignore": "--column", "--exclude": "--column", "--numeric": "--column", "--type": "--column",
     "--category": "--column", "--date": "--column", "--test-size": "--split", "--test": "--split",
-    "--time": "--split", "--cv": "--repeats", "--folds": "--repeats", "--method": "--model",
+    "--time": "--split", "--method": "--model",
     "--algorithm": "--model", "--minutes": "--seconds", "--timeout": "--seconds",
     "--max-epochs": "--epochs", "--iterations": "--epochs", "--gpu": "--device",
     "--random-state": "--seed", "--sep": "--delimiter", "--separator": "--delimiter",

@@ -135,7 +135,6 @@ def run_fit(
     from graphfilter.runs.loading import checkpoints
     from graphfilter.systems import get_system
     from graphfilter.training import Callback
-    from graphfilter.util.words import count
 
     quiet, out = how.quiet, how.out
     assert out is not None
@@ -148,8 +147,6 @@ def run_fit(
     adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
     if adaptive and has_channels(plan.graph):
         titles.append("training with directions and edge types")
-    if how.repeats > 1:
-        titles.append(f"repeating on {count(how.repeats - 1, 'other split')}")
     titles += [f"comparing: {get_system(name).title}" for name in plan.baselines]
     try:
         with training_bar(show=not quiet, titles=titles, seconds=how.seconds) as report:
@@ -170,7 +167,6 @@ def run_fit(
 def _show(summary: "FitSummary", *, quiet: bool) -> None:
     """Print the conclusion, the table of scores, what each answer rests on, and the files."""
     from graphfilter.report.page import describe_size
-    from graphfilter.runs.findings import describe_spread
     from graphfilter.util.words import count
 
     fit, metrics, comparison = summary.fit, summary.metrics, summary.conclusion.comparison
@@ -207,9 +203,6 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
         say(f"{noun.count(n_unknown)} without a label predicted.")
-    if fit.repeats is not None:
-        spread = describe_spread(fit.repeats, fit.task.metrics, comparison.yardstick.key)
-        say(noun.put(spread["sentence"]))
     if (decision := metrics.get("decision")) and decision["metric"] != "default":
         # What the chosen threshold gives, of the last part there is.
         part, scores = list(decision["scores"].items())[-1]

@@ -10,7 +10,6 @@ from graphfilter.cli.app import (
     FEW_ANSWERS,
     FEW_TRAINING,
     PAPER,
-    SPLIT,
     TRAINING,
     Device,
     ExcelSafe,
@@ -57,9 +56,6 @@ class TargetOptions(PredictedOptions):
     forget_ids
         Do not save the hashed vertex ids in the model: predict then recognises no vertex, and is
         less accurate on a graph that has grown.
-    repeats : N
-        Number of splits to train on, side by side: the report and metrics.json show how the scores
-        vary. The model of the first split is saved.
     title : TEXT
         Title of the report. Default: the table's name.
     noun : WORD[,PLURAL]
@@ -74,7 +70,6 @@ class TargetOptions(PredictedOptions):
     keep_graph: bool | None = option_field(None, FEW_ANSWERS, name="--keep-graph/--no-keep-graph")
     forget_ids: bool = option_field(False, FEW_ANSWERS)
     excel_safe: ExcelSafe = False
-    repeats: int = option_field(1, SPLIT, min=1)
     title: str = option_field("", FEW_ANSWERS)
     noun: str = option_field("", ANSWER)
 
@@ -108,7 +103,7 @@ class TargetOptions(PredictedOptions):
         from graphfilter.runs.plan import FitRequest
 
         return FitRequest(
-            self.threshold, tuple(self.cost or ()), self.positive, self.repeats,
+            self.threshold, tuple(self.cost or ()), self.positive,
             self.title, self.coverage, self.keep_graph, self.excel_safe, self.forget_ids,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from graphfilter.report.filter import filter_section, learning_data
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
 from graphfilter.runs.drift import Drift
-from graphfilter.runs.findings import PageContent, describe_agreement, describe_spread
+from graphfilter.runs.findings import PageContent, describe_agreement
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.folder import FitSummary
 from graphfilter.runs.loading import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
@@ -62,7 +62,7 @@ def render_report(summary: FitSummary) -> str:
     has_edges, one_class = fit.plan.graph.n_edges > 0, fit.task.one_class
     # What each shows, and what it is called; without content it is left out.
     sections: dict[str, tuple[Any, str]] = {
-        "answer": (answer_section(summary), "The answer"),
+        "answer": (metrics["headline"], "The answer"),
         "cases": (cases_section(fit, content.lists), f"{noun.many.capitalize()} to look at"),
         "classes": (classes.classes_section(fit) if one_class else None, "The classes"),
         "labels": (classes.labels_section(fit) if fit.task is MULTILABEL else None, "The labels"),
@@ -117,15 +117,6 @@ def describe_size(graph: Graph, noun: Noun | None = None, fit: Fit | None = None
     sizes = [(noun or Noun()).count(graph.n_vertices)]
     sizes += [count(graph.n_edges, "connection")] if graph.n_edges else []
     return ", ".join([*sizes, what] if what else sizes)
-
-
-def answer_section(summary: FitSummary) -> dict[str, Any]:
-    """Return the spread of the scores over repeated splits, where there are some."""
-    fit, key = summary.fit, summary.conclusion.comparison.yardstick.key
-    spread = None
-    if fit.repeats is not None:
-        spread = describe_spread(fit.repeats, fit.task.metrics, key)
-    return {"spread": spread}
 
 
 def graph_section(summary: FitSummary) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 - :mod:`.plan`: what a user requests, what is decided before training, and what it will take;
 - :mod:`.fit`: :class:`Fit`, immutable, and the one way it is made, plain models of the same type
-  and repeats on other splits included; :mod:`.answers`: its threshold, its sets or intervals;
+  included; :mod:`.answers`: its threshold, its sets or intervals;
 - :mod:`.comparison`: what models are judged by, and who is better; :mod:`.worklist`: the vertices
   worth a look; :mod:`.findings`: all that is said of a fit, computed once;
 - :mod:`.folder`: fitting into a folder; :mod:`.loading`: what is in one, read again;

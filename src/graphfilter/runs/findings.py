@@ -35,14 +35,14 @@ from graphfilter.runs.comparison import (
     leaderboard,
     member_outputs,
 )
-from graphfilter.runs.fit import PARTS, Fit
+from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
 from graphfilter.spectral.plot import FilterView, common_signs
 from graphfilter.systems.outside import origin_of
 from graphfilter.systems.registry import GROUPS
 from graphfilter.training import FitResult
-from graphfilter.training.scores import Metric, score_numbers
+from graphfilter.training.scores import score_numbers
 from graphfilter.util.words import count, listed, number
 
 # Fewer vertices than this are counted rather than given in percent.
@@ -396,38 +396,6 @@ FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
 
 
-def describe_spread(
-    repeats: Mapping[str, Any], metrics: Mapping[str, Metric], key: str
-) -> dict[str, Any]:
-    """Write out the repeats of ``metrics.json``, on the test vertices where there are some.
-
-    ``key`` is the score to speak of; the first of the ``metrics`` of the task where that one was
-    not repeated. Intervals are empty where nothing varies.
-    """
-    part = next(p for p in reversed(PARTS) if p in repeats["scores"])
-    rows = {}
-    for name, scores in repeats["scores"][part].items():
-        if name in metrics:
-            digits = ".1%" if metrics[name].share else ".3f"
-            values = scores["values"]
-            written = {**scores, "least": min(values), "most": max(values)}
-            row = {
-                k: "" if v is None else f"{v:{digits}}".replace("%", "\xa0%")
-                for k, v in written.items()
-                if k != "values"
-            }
-            interval = row["low"] and f"{row['low']} to {row['high']}"
-            rows[name] = {**row, "name": metrics[name].name, "interval": interval}
-    first = rows[key] if key in rows else rows[next(name for name in metrics if name in rows)]
-    where = PARTS[part]
-    what = "splits" if repeats["splits"] == "drawn" else "seeds on the same split"
-    text = f"Over {repeats['n']} {what} the {where} {first['name']} is {first['mean']} on average"
-    if first["interval"]:
-        text += f" (95\xa0% interval of the mean {first['interval']})"
-    text += f", from {first['least']} to {first['most']}."
-    return {"n": repeats["n"], "part": where, "sentence": text, "rows": list(rows.values())}
-
-
 def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -> dict[str, Any]:
     """Return the content of ``metrics.json``; lists have one entry per member.
 
@@ -440,7 +408,6 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
     vertices first.
     ``decision``, of two classes: the threshold, what it gives by part, and ``budgets``:
     what it gives to look into the first vertices of the list.
-    ``repeats``, where there are some: each score by mean, deviation, interval and values.
     ``channels``, where edges have types or directions: the name, the share in the answer, and
     ``theta``, the filter of each member.
     ``members``, of a committee: title, share, seconds, the epochs of all seeds, and a ``remark``
@@ -499,8 +466,6 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
              "theta": [f.coefficients().detach().tolist() for f in one.filters]}
             for one in channels
         ]  # fmt: skip
-    if fit.repeats is not None:
-        metrics["repeats"] = fit.repeats
     if isinstance(estimator, OfCommittee):
         keys = ("title", "share", "seconds", "epochs", "remark")
         metrics["members"] = {

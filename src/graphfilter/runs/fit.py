@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,8 +20,7 @@ from graphfilter.estimators.graph import (
     VertexClassifier,
     VertexRegressor,
 )
-from graphfilter.estimators.inputs import draw_seed
-from graphfilter.estimators.members import FittedMember, combine, has_folds, in_units
+from graphfilter.estimators.members import has_folds, in_units
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import (
     DEFAULT,
@@ -34,8 +32,7 @@ from graphfilter.runs.answers import (
     calibration_share,
     plan_decision,
 )
-from graphfilter.runs.comparing import mean_interval
-from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan, choose_split
+from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
 from graphfilter.systems.pooling import pooling_of, without_own_labels
@@ -43,7 +40,6 @@ from graphfilter.systems.prepared import N_FOLDS, Folding
 from graphfilter.training import Callback, Task
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.epoch import ASKED
-from graphfilter.training.scores import Metric
 
 # Beside a model that was stopped, baselines may take as long as it did, or so many seconds.
 LEAST_COMPARED = 10.0
@@ -84,8 +80,6 @@ class Fit:
         Of training.
     baselines : tuple of Fit
         Plain models on the same split; none where they were not requested, or stopped.
-    repeats : mapping or None
-        Scores of the same model on other splits, where those were requested.
     notes : tuple of str
         What was cleaned, guessed, drawn and decided.
     coverage : float or None
@@ -109,7 +103,6 @@ class Fit:
     meaning: str = ""
     seconds: float = 0.0
     baselines: tuple[Fit, ...] = ()
-    repeats: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     coverage: float | None = None
 
@@ -174,7 +167,7 @@ def train_fit(
         weights so far are then kept, and baselines that are not done left out. Beside a model that
         was ended early, or has a time limit, they may take as long as it did.
     request : FitRequest
-        Thresholds, costs and repeats.
+        Thresholds and costs.
     """
     rule, wishes = plan_decision(plan, request), dict[str, Any]()
     if request.coverage is not None:
@@ -189,8 +182,6 @@ def train_fit(
         notes=(*plan.notes, *estimator.notes_), coverage=request.coverage,
     )  # fmt: skip
     of_compared = callback.of_compared()
-    if request.repeats > 1:
-        fit = replace(fit, repeats=repeat_fit(fit, request.repeats, callback=of_compared))
     limited = getattr(estimator, "seconds", None) is not None
     if limited or any(result.stopped == ASKED for result in estimator.results_):
         of_compared = of_compared.within(max(estimator.seconds_, LEAST_COMPARED))
@@ -255,74 +246,3 @@ def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRe
         scales = [scale.name for scale in fitted.target_scales_]
         return SystemRegressor(model=model, scale=scales, **limits)
     return SystemClassifier(model=model, **limits)
-
-
-def repeat_fit(fit: Fit, repeats: int, *, callback: Callback = SILENT) -> dict[str, Any] | None:
-    """Train the system of a fit again on other splits, side by side.
-
-    Repeat k has the split and the networks of the fit with seed ``seed + k``. A split that is not
-    drawn, by time or given, is the same every time. Class weights and threshold are those of the
-    fit.
-
-    Returns
-    -------
-    dict or None
-        Each score of each part by mean, deviation, 95 % interval of the mean and values, the
-        fit's first; None where the callback ended it.
-    """
-    plan, estimator = fit.plan, fit.estimator
-    members = estimator.n_members
-    splits, seeds = [plan.split], list(range(plan.seed, plan.seed + repeats))
-    networks: list[int] = []
-    for other in seeds[1:]:
-        splits.append(choose_split(plan.graph, other, plan.by)[0])
-        networks += np.random.SeedSequence(draw_seed(other)).generate_state(members).tolist()
-    outcomes = train_system(
-        estimator.prepared_,
-        estimator.system_,
-        [split for split in splits[1:] for _ in range(members)],
-        networks,
-        class_weight=estimator.class_weights_,
-        callback=callback,
-    )
-    if any(outcome.result.stopped == ASKED for outcome in outcomes):
-        return None
-    alike = [FittedMember(o.system, o.network, weight=1 / members) for o in outcomes[:members]]
-    scores = [fit.scores]
-    for k, split in enumerate(splits[1:]):
-        answers = [o.probabilities for o in outcomes[k * members : (k + 1) * members]]
-        outputs = in_units(combine(answers, alike, fit.task), estimator.target_scales_)
-        repeated = replace(plan, split=split)
-        scores.append(Fit.of(repeated, estimator, outputs, fit.decision).scores)
-    same = all(
-        np.array_equal(getattr(split, part), getattr(plan.split, part))
-        for split in splits
-        for part in PARTS
-    )
-    spread: dict[str, dict[str, Any]] = {}
-    for part in [p for p in PARTS if all(p in s for s in scores)]:
-        # Splits of one graph share vertices, so that their scores are not independent.
-        ratios = [len(getattr(split, part)) / len(split.train) for split in splits]
-        ratio = 0.0 if same else float(np.mean(ratios))
-        names = set.intersection(*(set(s[part]) for s in scores)) & set(fit.task.metrics)
-        spread[part] = {
-            name: _summary(fit.task.metrics[name], [s[part][name] for s in scores], ratio)
-            for name in scores[0][part]
-            if name in names
-        }
-    how = "one" if same else "drawn"
-    return {"n": repeats, "seeds": seeds, "splits": how, "scores": spread}
-
-
-def _summary(metric: Metric, values: list[float], ratio: float) -> dict[str, Any]:
-    """Return mean, deviation and interval, within the values that the score can take."""
-    mean = float(np.mean(values))
-    low, high = mean_interval(mean, float(np.std(values)), len(values), ratio)
-    least, most = (0.0, 1.0) if metric.share else (-np.inf, np.inf)
-    return {
-        "mean": mean,
-        "deviation": float(np.std(values, ddof=1)),
-        "low": max(low, least) if np.isfinite(low) else None,
-        "high": min(high, most) if np.isfinite(high) else None,
-        "values": values,
-    }

@@ -45,8 +45,6 @@ class FitRequest:
     positive : str
         Which of two classes is looked for; otherwise the one whose error the first cost is of, or
         the rarer one.
-    repeats : int
-        Splits to train on in all; the model that is kept is that of the first.
     title : str
         Of the report; the graph's name where empty.
     coverage : float or None
@@ -62,7 +60,6 @@ class FitRequest:
     threshold: str = ""
     costs: tuple[str, ...] = ()
     positive: str = ""
-    repeats: int = 1
     title: str = ""
     coverage: float | None = None
     keep_graph: bool | None = None
