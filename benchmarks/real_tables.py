@@ -345,7 +345,7 @@ def product(
 ) -> Array:
     """The default of graphfilter, or one of its systems by name."""
     graph = read_graph(table, split, with_kinds=name == "default")
-    within = Split(split.train, split.val, split.test[:0])
+    within = Split(split.train, split.val, split.test[:0], rule=split.rule)
     is_number = table.task == "number"
     if name == "default":
         make: Any = gf.GraphRegressor if is_number else gf.GraphClassifier
