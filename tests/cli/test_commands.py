@@ -259,6 +259,13 @@ def test_options_of_the_last_version_are_said_and_do_the_same(old: str, new: str
     assert renewed(old.split(), list(OLD)) == (old.split(), [])
 
 
+def test_an_earlier_run_to_start_from_is_taken_with_a_note() -> None:
+    for words in (["--start-from", "may", "--out", "june"], ["--start-from=may", "--out", "june"]):
+        made, notes = renewed(words, ["--label", "--out"])
+        assert made == ["--out", "june"]
+        assert notes == ["--start-from may: a fit begins anew since 0.3; the option goes in 0.4."]
+
+
 @pytest.mark.parametrize("typo", ["--vertice", "--nodes", "--labell", "--predict"])
 def test_a_typo_is_answered_by_spelling_and_by_meaning(graphfilter, typo: str) -> None:
     meant = MEANT.get(typo, {"--vertice": "--vertices", "--labell": "--label"}.get(typo))

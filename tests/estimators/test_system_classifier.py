@@ -85,3 +85,11 @@ def test_system_classifier_forgets_the_filter_of_another_system(graph) -> None:
     clf = SystemClassifier(model="sgf", max_epochs=1, random_state=0).fit(graph=graph)
     assert hasattr(clf, "filter_")
     assert not hasattr(clf.set_params(model="gcn").fit(graph=graph), "filter_")
+
+
+def test_an_earlier_fit_to_start_from_is_taken_with_a_warning(graph) -> None:
+    first = SystemClassifier(model="mlp", max_epochs=3, random_state=0).fit(graph=graph)
+    again = SystemClassifier(model="mlp", max_epochs=3, random_state=0)
+    with pytest.warns(DeprecationWarning, match="begins anew"):
+        again.fit(graph=graph, start_from=first)
+    np.testing.assert_array_equal(first.predict_proba(), again.predict_proba())

@@ -103,6 +103,8 @@ OLD = {
     "--group": ("--split", "=group"), "--scale": ("--number-scale", ""),
     "--scaling": ("--feature-scaling", ""), "--source": ("--from", ""), "--target": ("--to", ""),
 }  # fmt: skip
+# An option of fit of 0.2 that does nothing now, until 0.4.
+GONE = "--start-from"
 
 
 def renewed(words: list[str], names: Collection[str]) -> tuple[list[str], list[str]]:
@@ -117,6 +119,10 @@ def renewed(words: list[str], names: Collection[str]) -> tuple[list[str], list[s
     rest = iter(words)
     for word in rest:
         old, equals, value = word.partition("=")
+        if old == GONE and "--label" in names:
+            value = value if equals else next(rest, "")
+            notes.append(f"{GONE} {value}: a fit begins anew since 0.3; the option goes in 0.4.")
+            continue
         new, after = OLD.get(old, ("", ""))
         value = value if equals else next(rest, None) if new in names else value
         if new not in names or old in names or value is None:

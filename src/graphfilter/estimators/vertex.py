@@ -264,6 +264,9 @@ class VertexEstimator(BaseEstimator):
             on_epoch) are taken until 0.4.
         """
         callback = callback_from(callback, others)
+        if others.pop("start_from", None) is not None:
+            text = "`start_from` is ignored: a fit begins anew since 0.3; the argument goes in 0.4."
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
         if others:
             text = f"{type(self).__name__}.fit() takes no {(name := next(iter(others)))}"
             remedy = "; it takes X, y, graph, split, vertices and callback."
