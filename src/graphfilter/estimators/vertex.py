@@ -265,7 +265,7 @@ class VertexEstimator(BaseEstimator):
         """
         callback = callback_from(callback, others)
         if others.pop("start_from", None) is not None:
-            text = "`start_from` is ignored: a fit begins anew since 0.3; the argument goes in 0.4."
+            text = "start_from is ignored: a fit begins anew since 0.3; the argument goes in 0.4."
             warnings.warn(text, DeprecationWarning, stacklevel=2)
         if others:
             text = f"{type(self).__name__}.fit() takes no {(name := next(iter(others)))}"
