@@ -37,7 +37,7 @@ from graphfilter.systems.pooling import drawn, fit_pool, log_probabilities
 from graphfilter.systems.prepared import held_folds
 from graphfilter.systems.registry import COMMITTEE, COMMITTEES, GROUPS
 from graphfilter.systems.system import Committee
-from graphfilter.training import Callback, Progress
+from graphfilter.training import REGRESSION, Callback, Progress
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import thread_limit
 
@@ -387,6 +387,27 @@ def test_members_that_add_nothing_are_stopped_after_a_round_with_the_reason() ->
     assert silent == {
         p.system.title: p.superfluous for p in stopped.values() if not shares[p.system.title]
     }
+
+
+def test_members_that_learn_numbers_are_judged_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their scores are squared errors: a low-pass filter adds nothing where edges say nothing."""
+    graph = of_features()
+    assert graph.labels is not None
+    numbers = (graph.labels * 2.0 - 1)[:, None].astype(np.float32)
+    ready = Prepared.of(
+        replace(graph, labels=0 * graph.labels, classes=np.array(["y"])),
+        task=REGRESSION,
+        targets=numbers,
+    )
+
+    def reasons() -> set[str]:
+        (outcome,) = train_system(ready, in_rounds(), [stratified(graph.labels, 0)], [3])
+        assert isinstance(outcome, CommitteeOutcome)
+        return {part.superfluous for part in outcome.parts}
+
+    assert reasons() == {""}  # A round of 30 epochs is too early.
+    monkeypatch.setattr(committee, "FIRST_OF_NUMBERS", 30)
+    assert "did not improve the committee after 30 epochs" in reasons()
 
 
 def test_members_that_have_learned_nothing_are_not_judged_yet() -> None:

@@ -11,6 +11,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from graphfilter.systems.pooling import (
     MOST_JUDGES,
     CrossFit,
+    CrossFitNumbers,
     LabelPool,
     NumberPool,
     Pool,
@@ -266,3 +267,15 @@ def test_many_vertices_are_judged_by_some() -> None:
     labels = np.tile(LABELS, 12)
     judged = CrossFit(np.zeros((1, len(labels), 3)), labels, np.ones(1))
     assert len(judged.losses(np.ones(1, dtype=bool))) == MOST_JUDGES < len(labels)
+
+
+def test_members_that_say_numbers_are_judged_by_their_squared_error() -> None:
+    truth = RNG.normal(size=(300, 2))
+    right, noise = truth + 0.3 * RNG.normal(size=truth.shape), RNG.normal(size=truth.shape)
+    other = truth + 0.3 * RNG.normal(size=truth.shape)
+    heard = np.ones(3, dtype=bool)
+    judged = CrossFitNumbers(np.stack([right, noise, other]), truth, heard / 3)
+    alone = judged.losses(np.array([True, False, False]))
+    np.testing.assert_allclose(np.sort(alone), np.sort(np.square(right - truth).mean(axis=1)))
+    assert judged.losses(heard).mean() < 0.7 * alone.mean()
+    assert superfluous(judged, heard, heard, 0.05) == [1]

@@ -39,6 +39,7 @@ from graphfilter.systems.pooling import (
     MOST_JUDGES,
     Array,
     CrossFit,
+    CrossFitNumbers,
     Pool,
     drawn,
     fit_pool,
@@ -65,6 +66,8 @@ LEAST_IN_FOLD = 2
 MOST_OF_FEW = 30_000
 # Where seeds train one after another, the second gives most of what they all would.
 MOST_IN_TURN = 2
+# Epochs before which no network that learns numbers is judged.
+FIRST_OF_NUMBERS = 120
 # Epochs after which a member is judged though it has learned nothing yet.
 LATEST = 240
 # The share of the validation loss that a member must remove to be trained further.
@@ -148,17 +151,21 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
     ]
     if not systems:
         raise ConfigError(f"no member of {committee.name} can be trained on this graph.")
-    # What a member adds is measured for classes only.
+    # What a member adds is measured for classes and for numbers.
     few = has_few_labels(committee, graph, splits)
-    judged = of_classes and graph.n_vertices > committee.rounds_above and not few
-    rounds = committee.rounds if judged else ()
+    judged = graph.n_vertices > committee.rounds_above and not few
+    judged = judged and (of_classes or prepared.task is REGRESSION)
+    # Networks are slower to learn numbers than trees, which are there first.
+    first = 0 if of_classes else FIRST_OF_NUMBERS
+    rounds = tuple(epochs for epochs in committee.rounds if judged and epochs >= first)
     foldings: list[Folding] | None = None
     # In a later state of the graph nobody knows who has seen the label of a vertex.
     if not rounds and not request.of_past:
         chosen = [choose_folds(committee, prepared, split) for split in splits]
         foldings = [folding for folding in chosen if folding is not None]
         foldings = foldings if len(foldings) == len(splits) else None
-    priors = [prior_weights(systems, graph, split) for split in splits if of_classes]
+    alike = np.full(len(systems), 1 / len(systems))
+    priors = [prior_weights(systems, graph, split) if of_classes else alike for split in splits]
     with own_torch_state(gradients=True):
         training = _Training(request, priors)
         for system in systems:
@@ -324,7 +331,7 @@ class _Training:
                     # After an interrupt too: nothing may compute on behind whoever caught it.
                     pool.shutdown(cancel_futures=True)
         self._begun = True
-        if self._request.callback.watches and self._priors:
+        if self._request.callback.watches and self._prepared.targets is None:
             self._pool_score = self._score()
 
     def _attempt(self, member: Member, work: Callable[[Member, Any], None], how: Any) -> None:
@@ -433,12 +440,13 @@ class _Training:
             return []
         heard = self._heard(s)
         members = [member for member, _ in heard]
-        judged = CrossFit(
-            log_probabilities([outputs for _, outputs in heard]),
-            self._prepared.labels[self._splits[s].val],
-            self._prior(s, members),
-            self._request.class_weight,
-        )
+        said, val, prior = [o for _, o in heard], self._splits[s].val, self._prior(s, members)
+        if self._prepared.targets is None:
+            weight, labels = self._request.class_weight, self._prepared.labels
+            judged = CrossFit(log_probabilities(said), labels[val], prior, weight)
+        else:
+            truth = self._prepared.targets[val].astype(np.float64)
+            judged = CrossFitNumbers(np.stack(said), truth, prior)
         used = np.array([member not in stopped for member in members])
         may_go = np.array([member in candidates for member in members])
         return [members[i] for i in superfluous(judged, used, may_go, WORTH, doubt)]

@@ -518,8 +518,28 @@ class CrossFit:
         return self._weight * found
 
 
+class CrossFitNumbers:
+    """As :class:`CrossFit`, of members that say numbers: (M, n, T), for a truth (n, T)."""
+
+    def __init__(self, outputs: Array, truth: Array, prior: Array, n_folds: int = 3) -> None:
+        rng = np.random.default_rng(0)
+        chosen = drawn(len(truth), MOST_JUDGES, rng)
+        self._outputs, self._truth, self._prior = outputs[:, chosen], truth[chosen], prior
+        self._fold = rng.permutation(len(chosen)) % n_folds
+
+    def losses(self, used: NDArray[np.bool_]) -> Array:
+        """Return the squared error of every judge with these members."""
+        outputs, found = self._outputs[used], np.empty(len(self._truth))
+        for k in np.unique(self._fold):
+            own = self._fold == k
+            pool = fit_number_pool(outputs[:, ~own], self._truth[~own], prior=self._prior[used])
+            error = self._truth[own] - pool.answer(outputs[:, own])
+            found[own] = np.square(error).mean(axis=1)
+        return found
+
+
 def superfluous(
-    judged: CrossFit,
+    judged: CrossFit | CrossFitNumbers,
     used: NDArray[np.bool_],
     candidates: NDArray[np.bool_],
     worth: float,
