@@ -90,23 +90,22 @@ def check_classes(run: Run, truth: dict[str, str], positive: str) -> None:
     for i, given in enumerate(names):
         for j, answer in enumerate(names):
             assert confusion[i][j] == sum(truth[n] == given and said[n] == answer for n in test)
-    listed = [*run.table("least-sure"), *run.table("possible-label-errors")]
-    assert listed
-    # Without labels, a list has no columns for them.
-    for row in listed:
-        name, part, *given, predicted, probability = row[:5]
-        assert (part, predicted) == (run.part_in_words(name), said[name])
-        assert given in ([truth.get(name, "")], [])
-        assert bool(given) or name not in truth
-        assert float(probability) == pytest.approx(float(run.rows[name]["probability"]), abs=1e-3)
-    for name, _, given, predicted, *_ in run.table("possible-label-errors"):
+    unsure, rejected = run.table("least-sure"), run.table("possible-label-errors")
+    assert unsure
+    for name, predicted, *given, probability in (*unsure, *rejected):
+        assert predicted == said[name]
+        assert not given or given[-1] == truth[name]
+        assert float(probability) == pytest.approx(float(run.rows[name][f"p_{positive}"]), abs=1e-3)
+    for name, predicted, part, given, _ in rejected:
+        assert part == run.part_in_words(name)
         assert given != predicted, name
+        assert float(run.rows[name][f"p_{given}"]) < 0.5
     likely = run.table("most-likely")
-    for name, part, predicted, probability in likely:
-        assert (part, predicted) == (run.part_in_words(name), said[name])
+    for name, predicted, because, probability in likely:
+        assert (predicted, because) == (said[name], run.rows[name]["because"])
         assert name not in truth
         assert float(probability) == pytest.approx(float(run.rows[name][f"p_{positive}"]), abs=1e-3)
-    chances = [float(row[3]) for row in likely]
+    chances = [float(row[-1]) for row in likely]
     assert chances == sorted(chances, reverse=True)
     whys = re.findall(r"<summary><strong>(.*?)</strong>: (.*?) \(", run.page)
     assert whys
@@ -134,7 +133,7 @@ def check_use(graphfilter, run: Run, files: tuple[str, ...], vertex: str) -> Non
     for name in (vertex, *moved[:1]):
         said = graphfilter("explain", run.folder, "--vertex", name, "--quiet")
         assert said.code == 0, said.err
-        assert f"Vertex {name}: {run.rows[name]['predicted']} with" in said.out
+        assert f" {name}: {run.rows[name]['predicted']} with" in said.out
 
 
 def known_labels(tables: AnalystTables, id: str, label: str) -> dict[str, str]:

@@ -46,7 +46,8 @@ def test_explain_needs_the_folder_of_the_run_only(graphfilter, run: Path, tmp_pa
     assert done.code == 0, done.err
     found = json.loads(out.read_text())
     assert [why["vertex"] for why in found] == ["3", "5"]
-    assert found[0]["sentence"] in done.out
+    # In the words of the table: its ids stand in a column id, which names nothing.
+    assert f"Row 3: {found[0]['sentence'].replace('vertex', 'row')}" in done.out
     assert "points of probability" in done.out
     known = [r["detail"] for why in found for r in why["reasons"] if r["kind"] == "neighbour"]
     assert any(detail.startswith("known: ") for detail in known)
@@ -119,7 +120,7 @@ def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     assert len(set(numbers)) == 4
     assert min(numbers) >= 50
     assert found["score"].max() == 1
-    assert found["reason"].str.contains("would be the nearest labelled vertex of").all()
+    assert found["reason"].str.contains("would be the nearest labelled row of").all()
     assert found["reason"].str.contains("sure").all() == (target[0] == "--label")
     vertices = Path(tables[3])
     before = vertices.read_bytes()

@@ -118,7 +118,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> 
     assert graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK).code == 0
     result = graphfilter("predict", run, *tables, "--out", out)
     assert result.code == 0, result.err
-    assert "Accuracy on the 24 labelled vertices not used for training" in result.out
+    assert "Accuracy on the 24 labelled rows not used for training" in result.out
     assert "(on the 72 trained on" in result.out
     for first, again in zip(rows_of(run / "predictions.csv"), rows_of(out), strict=True):
         assert first["predicted"] == again["predicted"]

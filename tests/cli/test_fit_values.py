@@ -147,7 +147,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
     assert [row["predicted"] for row in again] == [row["predicted"] for row in written]
     metrics = json.loads((run / "metrics.json").read_text())["scores"]["test"]
     assert f"{metrics.get('r2', metrics.get('micro_f1')):.3f}" in result.out
-    assert "18 vertices with a known value and not used for training" in result.out
+    assert "18 rows with a known value and not used for training" in result.out
 
 
 def test_predict_scores_each_of_several_numbers_on_its_own_column(

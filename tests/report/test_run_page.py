@@ -114,7 +114,7 @@ def test_report_of_partly_labelled_graph_without_test_part(graph: Graph, tmp_pat
     page = fit(graph.replace(labels=labels, splits=[given]), tmp_path)
     text = " ".join(page.text)
     assert "validation vertices" in text
-    assert "unlabelled" in text
+    assert "without a label" in text
     assert "without baselines" in text
 
 

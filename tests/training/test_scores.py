@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -36,6 +37,8 @@ from graphfilter.runs.answers import (
     Decision,
     chance_of_coverage,
     choose_threshold,
+    describe_decision,
+    score_budgets,
     score_decision,
 )
 from graphfilter.runs.comparing import (
@@ -56,6 +59,7 @@ from graphfilter.training.scores import (
 )
 from graphfilter.training.tasks import allowed_range, choose_scale, log_likelihood
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.words import Noun
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
 
@@ -540,6 +544,36 @@ def test_score_of_no_answers_is_not_a_number_but_none() -> None:
     none = score_decision(np.array([0.1, 0.2]), np.array([False, True]), 0.9)
     assert (none["precision"], none["recall"], none["missed"]) == (None, 0, 1)
     assert score_decision(np.array([0.1]), np.array([False]), 0.9)["recall"] is None
+
+
+def test_budgets_count_from_the_top_of_the_list(drawn) -> None:
+    scores, truth = drawn
+    none, first, *_, every = score_budgets(scores, truth, Costs(3, 2))
+    top = np.argsort(-scores, kind="stable")[: first["n_vertices"]]
+    assert (first["n_vertices"], first["found"]) == (10, truth[top].sum())
+    assert first["cost"] == 3 * (truth.sum() - first["found"]) + 2 * first["false_alarms"]
+    assert (none["found"], none["cost"]) == (0, 3 * truth.sum())
+    assert (every["found"], every["false_alarms"]) == (truth.sum(), (~truth).sum())
+
+
+@pytest.mark.parametrize("metric", ["default", "given", "f1", "cost"])
+def test_decision_says_what_it_finds_and_costs(drawn, metric: str) -> None:
+    scores, truth = drawn
+    costs = Costs(3, 2) if metric == "cost" else Costs()
+    measured = {
+        **asdict(Decision("fraud", 0.5, metric, costs)),
+        "scores": {"val": score_decision(scores, truth, 0.5, costs)},
+        "budgets": {"val": score_budgets(scores, truth, costs)},
+    }
+    first, *others = describe_decision(measured, "val", Noun("account", "accounts"), "“x”")
+    found, alarms = (truth & (scores >= 0.5)).sum(), (~truth & (scores >= 0.5)).sum()
+    counted = f"validation accounts {found} of the {truth.sum()} are found, with {alarms} false"
+    assert counted in first
+    assert first.startswith("“x” is predicted ")
+    assert ("more probable class" in first) == (metric == "default")
+    assert len(others) == (metric == "cost")
+    total = 3 * (truth.sum() - found) + 2 * alarms
+    assert all(f"cost {total} in all" in text for text in others)
 
 
 def test_decision_answers_by_its_threshold() -> None:

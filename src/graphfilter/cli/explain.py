@@ -14,8 +14,7 @@ from graphfilter.util.errors import ConfigError
 if TYPE_CHECKING:
     from graphfilter.estimators.explanation import Explanation
     from graphfilter.runs.cases import CaseBook
-
-STARTS_FROM = "an average one with as many neighbours"
+    from graphfilter.util.words import Noun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +76,14 @@ class Explain(RunOptions):
         from graphfilter.runs.loading import check_outputs
 
         check_outputs(self.run, self.json, self.picture)
-        book = self._book()
+        book, noun = self._book()
         numbers = [book.number(vertex) for vertex in self.vertex]
         with waiting("explaining", quiet=self.quiet):
             explanations = book.explain(
                 numbers, against=self.against, output=self.output, most=self.top
             )
         for explanation in explanations:
-            _show(explanation)
+            _show(explanation, noun)
         if self.json is not None:
             write_json(self.json, [explanation.to_dict() for explanation in explanations])
             say(f"Written to {self.json}.")
@@ -94,10 +93,11 @@ class Explain(RunOptions):
             write_neighbourhood(self.picture, book.neighbourhood(numbers[0]))
             say(f"The neighbourhood is drawn in {self.picture}.")
 
-    def _book(self) -> "CaseBook":
-        """Return the cases of the run: from its folder, or from tables."""
+    def _book(self) -> "tuple[CaseBook, Noun]":
+        """Return the cases of the run, from its folder or from tables, and what a vertex is."""
         from graphfilter.runs.cases import CaseBook
         from graphfilter.runs.plan import with_features
+        from graphfilter.util.words import Noun
 
         classifier, about, encoder = self.load()
         named = any((self.edges, self.vertices, self.dataset, self.graph))
@@ -111,16 +111,17 @@ class Explain(RunOptions):
             name, least = about.decision.positive, about.decision.threshold
             tell([f"{name} is predicted from a probability of {least:.3g}."], quiet=self.quiet)
         with waiting("reading the run", quiet=self.quiet):
-            return CaseBook.of_run(self.run, classifier, about, encoder, graph)
+            book = CaseBook.of_run(self.run, classifier, about, encoder, graph)
+        return book, Noun.found(about.noun, None)
 
 
-def _show(explanation: "Explanation") -> None:
-    say(f"Vertex {explanation.vertex}: {explanation.sentence}")
+def _show(explanation: "Explanation", noun: "Noun") -> None:
+    from graphfilter.estimators.explanation import STARTS_FROM
+
+    say(f"{noun.put('Vertex')} {explanation.vertex}: {noun.put(explanation.sentence)}")
     write, of_share = explanation.write, explanation.probability is not None
-    rows = [[STARTS_FROM, write(explanation.base)]]
-    rows += [
-        [name, write(value, part=True)] for name, value in explanation.parts if name != STARTS_FROM
-    ]
+    rows = [[noun.put(STARTS_FROM), write(explanation.base)]]
+    rows += [[name, write(value, part=True)] for name, value in explanation.said_parts]
     beside = f" rather than {explanation.against}" if explanation.against else ""
     rows.append([f"together: {explanation.predicted}{beside}", write(explanation.score)])
     unit = "points of probability" if of_share else explanation.unit
@@ -160,6 +161,7 @@ class Suggest(RunOptions):
         from graphfilter.runs.loading import check_outputs, excel_text
         from graphfilter.runs.predict import check_unlabelled, suggest_run
         from graphfilter.util.files import atomic_file, check_file
+        from graphfilter.util.words import Noun
 
         if self.csv is not None:
             check_file(self.csv, overwrite=self.overwrite)
@@ -171,10 +173,12 @@ class Suggest(RunOptions):
             suggestions = suggest_run(self.run, estimator, about, graph, self.n)
         names = graph.vertex_names
         ids = [str(one.vertex if names is None else names[one.vertex]) for one in suggestions]
+        noun = Noun.found(about.noun, None)
         rows = [
-            [id, f"{one.score:.2f}", one.reason] for id, one in zip(ids, suggestions, strict=True)
+            [id, f"{one.score:.2f}", noun.put(one.reason)]
+            for id, one in zip(ids, suggestions, strict=True)
         ]
-        show_table(["vertex", "score", "reason"], rows, title="Label next", text_columns=3)
+        show_table([noun.one, "score", "reason"], rows, title="Label next", text_columns=3)
         if self.csv is not None:
             with (
                 atomic_file(self.csv) as temporary,

@@ -1,7 +1,7 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
 # Annotations of fields are evaluated here: typer reads them.
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -167,7 +167,6 @@ def run_fit(
 def _show(summary: "FitSummary", *, quiet: bool) -> None:
     """Print the conclusion, the table of scores, what each answer rests on, and the files."""
     from graphfilter.report.page import describe_size
-    from graphfilter.util.words import count
 
     fit, metrics, comparison = summary.fit, summary.metrics, summary.conclusion.comparison
     there = [key for scores in fit.scores.values() for key in scores]
@@ -192,8 +191,8 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     parts = [part for part in ("val", "test", "train") if part in board[0]]
     rows = [
         [
-            row["title"], *(row[f"{part}_shown"] for part in parts), f"{row['seconds']:.1f}",
-            f"{row['share']:.0%}" if row["share"] else "–",
+            noun.put(row["title"]), *(row[f"{part}_shown"] for part in parts),
+            f"{row['seconds']:.1f}", f"{row['share']:.0%}" if row["share"] else "–",
         ]
         for row in board
     ]  # fmt: skip
@@ -204,19 +203,12 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     if n_unknown := int((~fit.plan.is_labelled).sum()):
         say(f"{noun.count(n_unknown)} without a label predicted.")
     if (decision := metrics.get("decision")) and decision["metric"] != "default":
-        # What the chosen threshold gives, of the last part there is.
-        part, scores = list(decision["scores"].items())[-1]
-        extreme = "lowest" if decision["metric"] == "cost" else "best"
-        rule = f"{extreme} {decision['metric']} on the validation {noun.many}"
-        say(
-            f"{decision['positive']} is predicted from a probability of "
-            f"{decision['threshold']:.3g} "
-            f"({'as given' if decision['metric'] == 'given' else rule}): {scores['found']} of "
-            f"{scores['found'] + scores['missed']} {part} {noun.many} found, "
-            f"{count(scores['false_alarms'], 'false alarm')}, mean cost {scores['cost']:.3g}."
-        )
+        # Of the last part there is.
+        part = list(decision["scores"])[-1]
+        for line in decision["said"][part]:
+            say(line)
         if decision["metric"] == "cost":
-            _show_money(decision, part, noun.many, scores)
+            _show_budgets(decision["budgets"][part], f"the {part} {noun.many}")
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
         say(f"{name}: {scale.words}.")
     if fit.calibration is not None:
@@ -231,22 +223,14 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     tell(summary.notes, quiet=quiet)
 
 
-def _show_money(
-    decision: Mapping[str, Any], part: str, many: str, scores: Mapping[str, Any]
-) -> None:
-    """Print what errors cost in all, and by how many of the list are looked into."""
+def _show_budgets(budgets: Sequence[Mapping[str, Any]], whose: str) -> None:
+    """Print what it finds and costs to look into the first of the list."""
     from graphfilter.util.words import number
 
-    budgets = decision["budgets"][part]
-    total, nothing = scores["cost"] * scores["n_vertices"], budgets[0]["cost"]
-    say(
-        f"On the {scores['n_vertices']:,} {part} {many} errors cost {number(total)} in all; "
-        f"{number(nothing)} where none is predicted {decision['positive']}."
-    )
     columns = ("n_vertices", "found", "false_alarms")
     rows = [[*(f"{row[name]:,}" for name in columns), number(row["cost"])] for row in budgets[1:]]
-    title = f"if the first of the list are looked into ({part} {many})"
-    show_table(["the first", "found", "in vain", "cost"], rows, title=title)
+    heads = ["looked into: the first", "found", "in vain", "cost in all"]
+    show_table(heads, rows, title=f"by how many are looked into, of {whose}")
 
 
 def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:

@@ -74,6 +74,7 @@ class Predict(RunOptions):
         from graphfilter.runs.loading import read_reference
         from graphfilter.runs.predict import describe_answers, predict_run
         from graphfilter.util.files import scratch_folder
+        from graphfilter.util.words import Noun
 
         estimator, about, encoder = self.load()
         reference = read_reference(self.run, about)
@@ -103,12 +104,12 @@ class Predict(RunOptions):
                 self.report, prediction, drift, folder=self.run, out=self.out, used=used,
                 known=sentences,
             )  # fmt: skip
-        coverage = " ".join(prediction.describe_coverage())
+        noun, coverage = Noun.found(about.noun, None), " ".join(prediction.describe_coverage())
         changes = "" if drift is None else " ".join(drift.sentences())
         summary = f"{prediction.describe_parts()} Graph used: {used}. Written to {self.out}."
         for sentence in (*sentences, coverage, changes, summary):
             if sentence:
-                say(sentence)
+                say(noun.put(sentence))
         if self.report is not None:
             say(f"The page is {self.report}: open it in a browser.")
 

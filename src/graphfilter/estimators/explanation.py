@@ -86,6 +86,12 @@ class Part:
 _FEATURE = re.compile(r"^(?P<column>.*?)(=|: | \(|\[)(?P<rest>.*)$", re.DOTALL)
 _DAYS = re.compile(r"days since (\d{4}-\d{2}-\d{2})\)$")
 _ABOVE = re.compile(r"\(above ([-+.e\d]+)\)$")
+# What statistics of rows are called; when the first and the last came is told by neither alone.
+_STATISTICS = {
+    "count": "", "sum": "total", "mean": "average", "min": "smallest", "max": "largest",
+    "distinct": "different values", "first": None, "last": None,
+    "recency": "days since the last", "spread": "spread in days",
+}  # fmt: skip
 
 
 def column_of(feature: str) -> str:
@@ -93,15 +99,16 @@ def column_of(feature: str) -> str:
 
     >>> [column_of(n) for n in ("age", "age is missing", "job=clerk", "note: paid", "day (hours)")]
     ['age', 'age', 'job', 'note', 'day']
-    >>> column_of("amount (mean, sent)"), column_of("amount (sum, received)")
-    ('amount sent', 'amount received')
+    >>> column_of("amount (mean, sent)"), column_of("edges (count, received)")
+    ('amount sent', 'connections received')
     """
     name = feature.removesuffix(MISSING_MARK)
     found = _FEATURE.match(name)
     if found is None:
         return name
     way = next((w for w in ("sent", "received") if found["rest"].endswith(f", {w})")), "")
-    return f"{found['column']} {way}".rstrip()
+    is_edges = found["column"] == "edges" and found["rest"].startswith("count")
+    return f"{'connections' if is_edges else found['column']} {way}".rstrip()
 
 
 def _value(feature: str, value: float) -> str:
@@ -110,7 +117,9 @@ def _value(feature: str, value: float) -> str:
     >>> _value("age", 31.0), _value("job=clerk", 1.0), _value("job=cook", 0.0)
     ('31', 'clerk', '')
     >>> _value("opened (days since 2024-01-31)", 1.0), _value("amount (mean, sent)", 12.5)
-    ('2024-02-01', 'mean 12.5')
+    ('2024-02-01', '(average) 12.5')
+    >>> _value("edges (count)", 3.0), _value("channel=app (share, sent)", 0.25)
+    ('3', '(share of app) 25 %')
     """
     found = _FEATURE.match(feature)
     if found is None:
@@ -119,10 +128,16 @@ def _value(feature: str, value: float) -> str:
         return f"{date.fromisoformat(day[1]) + timedelta(days=value):%Y-%m-%d}"
     if above := _ABOVE.search(feature):
         return number(value + float(above[1]))
-    word, _, statistic = found["rest"].removesuffix(")").rpartition("(")
-    if found[2] in ("=", ": ") and not word:
-        return found["rest"] if value else ""
-    return f"{word}{statistic.partition(',')[0]} {number(value)}"
+    rest = found["rest"].removeprefix("letters): ")
+    word, _, statistic = rest.removesuffix(")").rpartition("(")
+    if not word and (found[2] in ("=", ": ") or rest != found["rest"]):
+        return rest if value else ""
+    word, statistic = word.rstrip(), statistic.partition(",")[0]
+    if statistic == "share":
+        return f"(share{f' of {word}' if word else ''}) {100 * value:.0f} %"
+    said = _STATISTICS.get(statistic, statistic)
+    words = " ".join(filter(None, (word, said)))
+    return "" if said is None else f"{f'({words}) ' if words else ''}{number(value)}"
 
 
 class Writer:
@@ -170,17 +185,14 @@ class Writer:
         vertex = int(around.vertices[0])
         if part.together or len(part.near) > 1:
             what = "other neighbour" if part.near else "other column"
-            n = len(part.near) or len({self._column(f, columns) for f in part.features})
+            own = set(part.features)
+            n = len(part.near) or sum(not own.isdisjoint(held) for held in columns.values())
             return Reason("others", count(n, what), "", 0.0)
         if part.near:
             u = int(around.vertices[1 + part.near[0]])
             return Reason("neighbour", str(self.names[u]), self.neighbour(vertex, u), 0.0)
-        name = self._column(part.features[0], columns)
+        name = next(name for name, held in columns.items() if part.features[0] in held)
         return Reason("column", name, self.value(vertex, part.features), 0.0)
-
-    @staticmethod
-    def _column(feature: int, columns: dict[str, list[int]]) -> str:
-        return next(name for name, features in columns.items() if feature in features)
 
     def neighbour(self, vertex: int, u: int) -> str:
         """Say what is known of a neighbour, of the edge, and of others that it is joined to."""
@@ -248,7 +260,7 @@ class Writer:
 
 
 PROBABILITY = "probability"
-STARTS_FROM = "an average one with as many neighbours"
+STARTS_FROM = "an average vertex with as many neighbours"
 FARTHER = "what is farther away"
 # Columns, and neighbours, that are shared out one by one; the others of each are taken together.
 MOST_PARTS = 8
@@ -256,6 +268,8 @@ MOST_PARTS = 8
 MOST_CANDIDATES = 40
 # The same, and vertices two steps away that are seen, where an explanation is to be quick.
 FEW_CANDIDATES, FEW_SECOND = 12, 20
+# Smaller parts of a probability are nothing, in words.
+LEAST_SAID = 5e-4
 # Probabilities are at least so far from 0 and 1.
 SUREST = 1e-9
 
@@ -306,6 +320,13 @@ class Explanation:
         every = [(STARTS_FROM, self.base), *named, (FARTHER, self.farther)]
         return tuple((name, value) for name, value in every if value)
 
+    @property
+    def said_parts(self) -> list[tuple[str, float]]:
+        """The parts that are more than nothing when written, without what it starts from."""
+        least = LEAST_SAID if self.unit == PROBABILITY else 0.0
+        parts = [part for part in self.parts if part[0] != STARTS_FROM]
+        return [(name, value) for name, value in parts if abs(value) >= least]
+
     def write(self, value: float, *, part: bool = False) -> str:
         """Write the score, or a part of it: percent and points, or numbers.
 
@@ -325,16 +346,19 @@ class Explanation:
         ...     Reason("column", "amount", "950", 0.5), Reason("neighbour", "3", "known: yes", 0.4),
         ...     Reason("others", "its other columns", "", -0.1),
         ... )).sentence
-        'yes with 90.0 % (an average one with as many neighbours: 10.0 %): raised by amount 950 \
+        'yes with 90.0 % (an average vertex with as many neighbours: 10.0 %): raised by amount 950 \
 (+50.0) and 3 (known: yes) (+40.0); lowered by its other columns (-10.0).'
+        >>> Explanation("7", "no", "yes", 1.0, 1.0, ()).sentence
+        'no with 100.0 %, as an average vertex with as many neighbours: nothing else adds to it.'
         """
         beside = f" rather than {self.against}" if self.against else ""
         said = f"{self.predicted}{beside}"
         if self.unit == PROBABILITY:
             said = f"{self.predicted} with {self.write(self.score)}"
-        parts = sorted(self.parts, key=lambda part: -abs(part[1]))
-        parts = [part for part in parts if part[0] != STARTS_FROM]
-        least = 0.05 * max((abs(value) for _, value in parts), default=0.0)
+        parts = sorted(self.said_parts, key=lambda part: -abs(part[1]))
+        if not parts:
+            return f"{said}, as {STARTS_FROM}: nothing else adds to it."
+        least = 0.05 * abs(parts[0][1])
         large = [(f"{n} ({self.write(v, part=True)})", v) for n, v in parts if abs(v) >= least]
         text = f"{said} ({STARTS_FROM}: {self.write(self.base)})"
         sides = {
@@ -342,18 +366,23 @@ class Explanation:
             "lowered": [name for name, value in large if value < 0][:3],
         }
         said_sides = [f"{side} by {listed(names)}" for side, names in sides.items() if names]
-        return f"{text}: {'; '.join(said_sides)}." if said_sides else f"{text}."
+        return f"{text}: {'; '.join(said_sides)}."
 
     def because(self, most: int = 2) -> str:
         """Return the strongest single reasons that speak for the answer, in words.
 
         Those that raise it, where it is above what it starts from; those that lower it otherwise.
+
+        >>> Explanation("7", "yes", "no", 0.9, 0.4, (Reason("column", "age", "31", 0.5),)).because()
+        'age 31 (+50.0 points)'
         """
         side = 1 if self.score >= self.base else -1
-        single = [r for r in self.reasons if r.kind != "others" and side * r.contribution > 0]
+        least = LEAST_SAID if self.unit == PROBABILITY else 0.0
+        single = [r for r in self.reasons if r.kind != "others" and side * r.contribution > least]
         single.sort(key=lambda reason: -abs(reason.contribution))
+        unit = " points" if self.unit == PROBABILITY else ""
         return "; ".join(
-            f"{r.text} ({self.write(r.contribution, part=True)})" for r in single[:most]
+            f"{r.text} ({self.write(r.contribution, part=True)}{unit})" for r in single[:most]
         )
 
     def to_dict(self) -> dict[str, Any]:

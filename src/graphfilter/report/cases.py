@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graphfilter.estimators.explanation import Explanation
 from graphfilter.report.neighbourhood import places_of
 from graphfilter.runs.cases import (
+    DOUBTED,
     LARGEST_ERRORS,
     LEAST_SURE,
     MOST_LIKELY,
@@ -21,23 +23,47 @@ from graphfilter.util.pictures import shorten
 from graphfilter.util.words import number
 
 MOST_DOTS_NAMED = 14
+MOST_COLUMNS, ALL_NEIGHBOURS = 15, "all neighbours together"
 
 
-def cases_section(fit: Fit, lists: Iterable[WorkList]) -> dict[str, Any]:
+def cases_section(
+    fit: Fit, lists: Iterable[WorkList], reasons: Mapping[int, Explanation] | None = None
+) -> dict[str, Any]:
     """Return the lists as tables: heads and cells, numbers from column ``first_number`` on."""
-    return {"tables": [_table(fit, one) for one in lists]}
+    return {"tables": [_table(fit, one, reasons or {}) for one in lists]}
 
 
-def _table(fit: Fit, listed: WorkList) -> dict[str, Any]:
+def _table(fit: Fit, listed: WorkList, reasons: Mapping[int, Explanation]) -> dict[str, Any]:
     cut = f" (the first {MOST_LISTED})" if len(listed.vertices) == MOST_LISTED else ""
     if listed.name == LARGEST_ERRORS:
         table = _errors_table(fit, listed, cut)
     else:
-        table = _classes_table(fit, listed, cut)
+        table = _classes_table(fit, listed, cut, reasons)
     whys = [_why(one) for one in listed.explanations]
     for why, found in zip(whys, listed.neighbourhoods, strict=False):
         why["around"] = _around(found)
     return {"id": listed.name, **table, "whys": whys}
+
+
+def columns_section(reasons: Mapping[int, Explanation]) -> dict[str, Any] | None:
+    """Return how far each column, and all neighbours together, move the explained answers."""
+    moved = defaultdict[str, float](float)
+    for why in reasons.values():
+        own = defaultdict[str, float](float)
+        for one in why.reasons:
+            own[one.name if one.kind == "column" else ALL_NEIGHBOURS] += one.contribution
+        for name, value in own.items():
+            moved[name] += abs(value) / len(reasons)
+    first = sorted(moved.items(), key=lambda item: -item[1])[:MOST_COLUMNS]
+    if not first:
+        return None
+    write, most = next(iter(reasons.values())).write, first[0][1] or 1.0
+    rows = [
+        {"title": name, "value": value, "text": write(value, part=True).removeprefix("+"),
+         "left": 0, "width": 100 * value / most}
+        for name, value in first
+    ]  # fmt: skip
+    return {"rows": rows, "n": len(reasons), "left_out": len(moved) - len(first)}
 
 
 def part_of(fit: Fit, vertex: int) -> str:
@@ -46,48 +72,43 @@ def part_of(fit: Fit, vertex: int) -> str:
     return PARTS.get(part, part)
 
 
-def _classes_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
-    names, codes, decision = fit.names, fit.plan.target.codes, fit.user_decision
+def _classes_table(
+    fit: Fit, listed: WorkList, cut: str, reasons: Mapping[int, Explanation]
+) -> dict[str, Any]:
+    names, codes, noun = fit.names, fit.plan.target.codes, fit.plan.noun
     labelled = fit.plan.is_labelled[listed.vertices].any()
     ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
-    # Without labels where all lack them.
-    shown = tuple(range(6)) if labelled else (0, 1, 3, 4)
-    noun = fit.plan.noun
-    heads = [
-        noun.one.capitalize(), "Part", "Label", "Predicted", "Probability", "That of its label",
-    ]  # fmt: skip
+    of, name = fit.positive, "" if fit.positive is None else fit.plan.quote(names[fit.positive])
+    heads = ["Part", "Label"] if listed.name == DOUBTED else ["Label"] if labelled else []
     if listed.name == MOST_LIKELY:
-        assert fit.positive is not None
-        name = fit.plan.quote(names[fit.positive])
-        title = f"Most likely {name}"
+        heads, title = ["Because"] if reasons else [], f"Most likely {name}"
         which = "not trained on" if labelled else "without a label"
         text = f"The {noun.many} {which} whose probability of {name} is highest{cut}."
-        heads[4], shown = f"Probability of {name}", (0, 1, 3, 4)
     elif listed.name == LEAST_SURE:
         title, rule = "Least sure", "most probable class is the least probable"
-        if decision is not None:
+        if (decision := fit.user_decision) is not None:
             rule = f"probability of “{decision.positive}” is nearest to {decision.threshold:.3g}"
         text = f"The predictions to check first: the {noun.many} whose {rule}{cut}."
     else:
         title = "Possible label errors"
-        text = f"Labelled {noun.many}, trained ones too, predicted otherwise than their label{cut}."
+        text = f"Labelled {noun.many}, trained ones too, for which another class is predicted{cut}."
     rows = []
     for v in listed.vertices.tolist():
         label, answer = int(codes[v]), int(fit.answers[v])
-        of = fit.positive if listed.name == MOST_LIKELY else answer
-        row = (
-            str(ids[v]),
-            part_of(fit, v),
-            "" if label < 0 else names[label],
-            names[answer],
-            f"{fit.outputs[v, of]:.3f}",
-            "" if label < 0 else f"{fit.outputs[v, label]:.3f}",
-        )
-        rows.append([row[i] for i in shown])
-    heads = [heads[i] for i in shown]
+        cells = {
+            "Part": part_of(fit, v),
+            "Label": "" if label < 0 else names[label],
+            "Because": reasons[v].because() if v in reasons else "",
+        }
+        shown = [f"{fit.outputs[v, answer if of is None else of]:.3f}"]
+        if listed.name == DOUBTED and of is None:
+            shown.append(f"{fit.outputs[v, label]:.3f}")
+        rows.append([str(ids[v]), names[answer], *(cells[head] for head in heads), *shown])
+    last = [f"Probability of {name}" if name else "Probability"]
+    last += ["That of its label"] if listed.name == DOUBTED and of is None else []
     return {
-        "title": title, "why": text, "heads": heads, "rows": rows,
-        "first_number": shown.index(4),
+        "title": title, "why": text, "heads": [noun.one.capitalize(), "Predicted", *heads, *last],
+        "rows": rows, "first_number": 2 + len(heads),
     }  # fmt: skip
 
 

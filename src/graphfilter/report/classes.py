@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from graphfilter.report.html import percent, plain, spread_out
 from graphfilter.runs.answers import BinaryCurve
 from graphfilter.runs.findings import score_each
-from graphfilter.runs.fit import PARTS, Fit
+from graphfilter.runs.fit import Fit
 from graphfilter.spectral import Diagnosis
 from graphfilter.tables.near import LATITUDE, Near, find_coordinates, read_places
 from graphfilter.training import MULTILABEL
-from graphfilter.util.words import count
 
 MOST_CLASSES = 40
 N_BINS = 10
@@ -208,28 +207,16 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
     ]
     data = {name: plain(values[shown]) for name, values in lines.items()}
     data |= {"share": plain(is_positive.mean()), "points": points}
-    name, positive, many = PARTS[fit.part], measured["positive"], fit.plan.noun.many
-    start = f"“{positive}” is predicted where it is the more probable class"
-    if not is_default:
-        metric = {"mcc": "Matthews correlation", "f1": "F1"}.get(measured["metric"])
-        metric = metric or measured["metric"].replace("_", " ")
-        best = "lowest" if metric == "cost" else "best"
-        by = "as given" if metric == "given" else f"the {best} {metric} on the validation {many}"
-        start = f"“{positive}” is predicted from a probability of {threshold:.3g} ({by})"
-    sentence = (
-        f"{start}: on the {name} {many} {chosen['found']:,} of the "
-        f"{chosen['found'] + chosen['missed']:,} are found, with "
-        f"{count(chosen['false_alarms'], 'false alarm')}"
-    )
-    if chosen["precision"] is not None:
-        sentence += f"; an answer is right {percent(chosen['precision'])} of the time"
     return {
-        "positive": positive,
-        "sentence": f"{sentence}.",
+        "positive": measured["positive"],
+        "sentences": measured["said"][fit.part],
         "average_precision": curve.average_precision,
         "roc_area": curve.roc_area,
         "rows": rows,
         "has_costs": len(set(measured["costs"].values())) > 1,
-        "budgets": measured["budgets"][fit.part][1:],
+        "budgets": [
+            row | {"of_all": percent(row["found"] / curve.n_positive)}
+            for row in measured["budgets"][fit.part][1:]
+        ],
         "data": {"decision": data},
     }

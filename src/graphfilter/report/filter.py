@@ -63,9 +63,12 @@ def filter_section(summary: FitSummary) -> dict[str, Any] | None:
         return None
     noun, density = fit.plan.noun, content.density
     if not learned.is_used:
-        said = "No filter has a share in this answer, so there is none to show. "
-        said = f"{said}“graphfilter fit --model sgf” trains one alone, and shows it."
-        return {"said": said, "shape": ""}
+        said = (
+            "An adaptive filter learns how far vertices should be like their neighbours, or unlike "
+            "them. None has a share in this answer; “graphfilter fit --model sgf” trains and shows "
+            "one alone."
+        )
+        return {"said": noun.put(said), "shape": ""}
     share = sum(fit.estimator.fitted_members_[i].weight for i in fit.estimator.drawn_members_)
     alone = share > 0.995
     name, _, meaning = describe_shape(learned.members.mean(axis=0), density).partition(": ")

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphfilter.data.graph import Graph
 from graphfilter.report import classes
-from graphfilter.report.cases import cases_section
+from graphfilter.report.cases import cases_section, columns_section
 from graphfilter.report.filter import filter_section, learning_data
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
@@ -58,12 +58,16 @@ def _content(summary: FitSummary) -> PageContent:
 def render_report(summary: FitSummary) -> str:
     """Return the page of a fit: one story, in the order of its sections."""
     fit, metrics, content = summary.fit, summary.metrics, _content(summary)
-    noun, decision = fit.plan.noun, metrics.get("decision")
+    noun, decision, reasons = fit.plan.noun, metrics.get("decision"), content.reasons
+    columns = columns_section(reasons)
     has_edges, one_class = fit.plan.graph.n_edges > 0, fit.task.one_class
     # What each shows, and what it is called; without content it is left out.
     sections: dict[str, tuple[Any, str]] = {
         "answer": (metrics["headline"], "The answer"),
-        "cases": (cases_section(fit, content.lists), f"{noun.many.capitalize()} to look at"),
+        "cases": (
+            cases_section(fit, content.lists, reasons), f"{noun.many.capitalize()} to look at",
+        ),
+        "columns": (columns, "The columns"),
         "classes": (classes.classes_section(fit) if one_class else None, "The classes"),
         "labels": (classes.labels_section(fit) if fit.task is MULTILABEL else None, "The labels"),
         "numbers": (

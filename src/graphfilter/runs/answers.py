@@ -7,7 +7,7 @@ probabilities and ``truth`` says of which vertices it is the class.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from graphfilter.runs.plan import FitRequest, Plan
 from graphfilter.training import Task
 from graphfilter.training.scores import looked_for
 from graphfilter.util.errors import ConfigError, check_name
-from graphfilter.util.words import count, number
+from graphfilter.util.words import Noun, count, number
 
 Scores = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -273,7 +273,7 @@ def measure_decision(
 ) -> dict[str, Any]:
     """Return what a decision gives on each part, beside answering the more probable class."""
     positive = plan.names.index(decision.positive)
-    kinds = ("scores", "at_one_half", "budgets")
+    kinds = ("scores", "at_one_half", "budgets", "said")
     content: dict[str, Any] = {**asdict(decision), **{kind: {} for kind in kinds}}
     for part in ("train", "val", "test"):
         index = getattr(plan.split, part)
@@ -284,7 +284,37 @@ def measure_decision(
         content["scores"][part] = score_decision(scores, truth, decision.threshold, decision.costs)
         content["at_one_half"][part] = score_decision(scores, truth, 0.5, decision.costs)
         content["budgets"][part] = score_budgets(scores, truth, decision.costs)
+        content["said"][part] = describe_decision(
+            content, part, plan.noun, plan.quote(decision.positive)
+        )
     return content
+
+
+def describe_decision(measured: Mapping[str, Any], part: str, noun: Noun, name: str) -> list[str]:
+    """Say when the class looked for is predicted, what that finds on a part, and what errors cost.
+
+    ``measured`` is the decision as :func:`measure_decision` returns it, ``name`` the class.
+    """
+    metric, scores = measured["metric"], measured["scores"][part]
+    start = f"{name} is predicted where it is the more probable class"
+    if metric != DEFAULT:
+        what = {"mcc": "Matthews correlation", "f1": "F1"}.get(metric, metric.replace("_", " "))
+        best = f"{'lowest' if metric == 'cost' else 'best'} {what} on the validation {noun.many}"
+        by = "as given" if metric == "given" else f"the {best}"
+        start = f"{name} is predicted from a probability of {measured['threshold']:.3g} ({by})"
+    where, n = {"val": "validation", "train": "training"}.get(part, part), scores["n_vertices"]
+    alarms = count(scores["false_alarms"], "false alarm")
+    said = [
+        f"{start}: on the {where} {noun.many} {scores['found']:,} of the "
+        f"{scores['found'] + scores['missed']:,} are found, with {alarms}."
+    ]
+    if len(set(measured["costs"].values())) > 1:
+        total, nothing = scores["cost"] * n, measured["budgets"][part][0]["cost"]
+        said.append(
+            f"Errors on these {noun.count(n)} cost {number(total)} in all, "
+            f"{number(scores['cost'])} each; {number(nothing)} where none is predicted {name}."
+        )
+    return said
 
 
 def answers_of(
@@ -481,7 +511,7 @@ class Calibration:
             lines.append(
                 f"Observed coverage on {count(len(self.test), 'test vertex', 'test vertices')}: "
                 f"{seen.share:.1%} ({seen.low:.1%} to {seen.high:.1%}); expected by chance for "
-                f"exchangeable vertices: {low:.1%} to {high:.1%}."
+                f"vertices of the same kind: {low:.1%} to {high:.1%}."
             )
             if task.one_class and seen.share > high:
                 lines.append("Every set holds the most probable class: coverage may be higher.")

@@ -364,6 +364,8 @@ Index = NDArray[np.int64]
 MOST_LIKELY, LEAST_SURE, DOUBTED = "most-likely", "least-sure", "possible-label-errors"
 LARGEST_ERRORS = "largest-errors"
 MOST_LISTED = 200
+# Rows of a larger table stay in its order.
+MOST_RANKED = 2_000_000
 # Labels that lie on one side by chance would do so with probability 2^-k.
 LEAST_EVIDENCE = 10
 # The most features, vertices times columns, to compare.
@@ -434,11 +436,14 @@ def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, .
     return tuple(book.explain(some, most=MOST_NAMED, work=WORK, **about))
 
 
-def rank(fit: Fit) -> Index:
+def rank(fit: Fit) -> Index | None:
     """Return all vertices in order: most certain of the class looked for, largest number first.
 
-    Of more classes, or labels, by how certain the most certain one is. Ties stay as they are.
+    Of more classes, or labels, by how certain the most certain one is. Ties stay as they are. None
+    of a graph that is too large to order.
     """
+    if len(fit.outputs) > MOST_RANKED:
+        return None
     if fit.positive is not None:
         by = fit.outputs[:, fit.positive]
     else:
@@ -446,19 +451,19 @@ def rank(fit: Fit) -> Index:
     return np.argsort(-by, kind="stable")
 
 
-def find_reasons(fit: Fit, book: CaseBook, order: Index) -> dict[int, str]:
-    """Return the two strongest reasons for the first vertices that are to be answered, in words.
-
-    ``order`` is of all vertices; as many have some as can be afforded.
-    """
+def find_reasons(fit: Fit, book: CaseBook | None) -> dict[int, Explanation]:
+    """Explain the first vertices that are to be answered, as many as can be afforded, quickly."""
+    order = rank(fit)
+    if book is None or order is None:
+        return {}
     answered = np.zeros(len(order), dtype=bool)
     answered[to_answer(fit)] = True
     some = order[answered[order]][:MOST_LISTED].tolist()
     about: dict[str, Any] = {}
     if fit.positive is not None:
         about = {"answered": [fit.positive] * len(some)}
-    found = book.explain(some, quick=True, work=WORK, **about)
-    return {v: why.because() for v, why in zip(some, found, strict=False)}
+    found = zip(some, book.explain(some, quick=True, work=WORK, **about), strict=False)
+    return {vertex: why for vertex, why in found if why.because()}
 
 
 def to_answer(fit: Fit) -> Index:
@@ -521,12 +526,15 @@ def least_sure(fit: Fit) -> Index:
 def most_doubted(fit: Fit) -> Index:
     """Return the labelled vertices with another prediction, the least probable label first.
 
+    Another class must be more probable, too: a threshold below one half alone makes no error.
+
     Labels that a model rejects though it was trained on them are often wrong (Northcutt et al.
     2021, Confident Learning).
     """
-    labelled = np.flatnonzero(fit.plan.is_labelled)
-    rejected = labelled[fit.answers[labelled] != fit.plan.target.codes[labelled]]
-    of_label = fit.outputs[rejected, fit.plan.target.codes[rejected]]
+    codes = fit.plan.target.codes
+    rejected = fit.plan.is_labelled & (fit.answers != codes) & (fit.outputs.argmax(axis=1) != codes)
+    rejected = np.flatnonzero(rejected)
+    of_label = fit.outputs[rejected, codes[rejected]]
     return rejected[np.argsort(of_label, kind="stable")][:MOST_LISTED]
 
 

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.estimators.explanation import Explanation
 from graphfilter.estimators.graph import CHANNELS, AdaptiveEstimator, OfCommittee
 from graphfilter.estimators.vertex import VertexEstimator, filter_at
 from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.operator import Channels
 from graphfilter.runs.answers import measure_decision, score_decision
-from graphfilter.runs.cases import CaseBook, WorkList, make_worklists
+from graphfilter.runs.cases import CaseBook, WorkList, find_reasons, make_worklists
 from graphfilter.runs.comparing import SIGNIFICANCE
 from graphfilter.runs.comparison import (
     Accuracy,
@@ -80,7 +81,8 @@ class Conclusion:
     def lines(self) -> list[str]:
         """The score by its name, and what it means; the headline, and its reason."""
         name = self.comparison.yardstick.name
-        first = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}: {self.meaning}"
+        meaning = f"{self.meaning[:1].lower()}{self.meaning[1:]}"
+        first = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}: {meaning}"
         if isinstance(self.comparison.yardstick, TypicalError):
             first = self.meaning
         return [first, f"{self.headline} {self.reason}".strip()]
@@ -157,7 +159,8 @@ def _meaning(fit: Fit, comparison: Comparison) -> str:
             first = f"The {noun.one} ranked highest is {'' if right else 'not '}{name}"
         return f"{first}. With every {name} on top of the list it would be 1; {guessing}."
     if isinstance(yardstick, MeanCost):
-        return f"What the errors cost per {noun.one}; {guessing}."
+        total = number(comparison.ours.value * n)
+        return f"What the errors cost per {noun.one}, {total} in all; {guessing}."
     if isinstance(yardstick, LabelsWrong):
         each = comparison.ours.value * len(fit.names)
         return f"{each:.2g} of the {len(fit.names)} labels of each {noun.one}; {guessing}."
@@ -274,7 +277,8 @@ class Evidence:
         if self._alone == "better":
             return "Leave the connections out once, and compare, to know what they add."
         if self._comparison.features_know:
-            return "The columns alone do about as well."
+            judged = self._noun.count(self._n_judged)
+            return f"What the connections add cannot be told from these {judged}."
         return f"T{unclear}: more labels are needed to know whether the connections are."
 
     def _of_columns(self) -> bool:
@@ -587,6 +591,8 @@ class PageContent:
     Attributes
     ----------
     lists : tuple of WorkList
+    reasons : mapping of Explanation
+        By vertex, of the first of the list.
     filter : LearnedFilter or None
     learning : FitResult or None
         Of the first network; None where nothing has epochs, such as trees.
@@ -600,6 +606,7 @@ class PageContent:
     """
 
     lists: tuple[WorkList, ...]
+    reasons: Mapping[int, Explanation]
     filter: LearnedFilter | None
     learning: FitResult | None
     channels: tuple[Channel, ...]
@@ -612,7 +619,7 @@ def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
     """Return what the page of a fit shows: the estimator is asked here, and by nothing after it."""
     estimator, graph, energy = fit.estimator, fit.plan.graph, None
     channels, lists = channels_of(estimator), tuple(make_worklists(fit, book))
-    settings = estimator.settled_parameters()
+    reasons, settings = find_reasons(fit, book), estimator.settled_parameters()
     if not isinstance(settings.get("model", ""), str):
         settings["model"] = origin_of(estimator.system_) or estimator.system_.name
     results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
@@ -621,6 +628,6 @@ def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
         values = label_energy(graph).values
         energy = values[np.isfinite(values).all(axis=1)].mean(axis=0)
     return PageContent(
-        lists, learned, results[0] if results else None, channels, density, energy,
+        lists, reasons, learned, results[0] if results else None, channels, density, energy,
         tuple((n, str(v)) for n, v in settings.items() if n not in ("graph", "verbose")),
     )  # fmt: skip

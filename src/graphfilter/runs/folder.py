@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data.files import write_npz
+from graphfilter.estimators.explanation import Explanation
 from graphfilter.estimators.graph import (
     EFFORTS,
     OfCommittee,
@@ -88,8 +89,6 @@ def repeat_command(
     return shlex.join([*words, "--out", out])
 
 
-# Rows of a larger table stay in its order.
-MOST_RANKED = 2_000_000
 # Graphs of up to this many bytes in memory are kept unless that is refused.
 KEPT_BYTES = 64 << 20
 
@@ -225,18 +224,16 @@ def _check_names(plan: Plan) -> None:
 
 
 def _write_predictions(
-    fit: Fit, book: CaseBook | None, folder: Path, *, excel_safe: bool
+    fit: Fit, reasons: Mapping[int, Explanation], folder: Path, *, excel_safe: bool
 ) -> tuple[str, ...]:
     """Write the answers for all vertices, ranked, the first with reasons; return what to say."""
     columns, calibration, graph = dict[str, Any](), fit.calibration, fit.plan.graph
     if calibration is not None:
         columns = calibrated_columns(fit.names, calibration.sets, calibration.intervals)
-    order, notes = None, ()
-    if graph.n_vertices <= MOST_RANKED:
-        order = rank(fit)
-        reasons = {} if book is None else find_reasons(fit, book, order)
+    order, notes = rank(fit), ()
+    if order is not None:
         because = np.full(graph.n_vertices, "", dtype=object)
-        because[list(reasons)] = list(reasons.values())
+        because[list(reasons)] = [why.because() for why in reasons.values()]
         columns["because"] = because
         if reasons:
             what = "without a known value" if (~fit.plan.is_labelled).any() else "not trained on"
@@ -265,9 +262,10 @@ def _write_run(
     # A network that is bound to its graph cannot be asked about a part of it.
     book = None if estimator.system_.keeps_graph else CaseBook.of_fit(fit)
     content = None if draw is None else findings.page_content(fit, book)
+    reasons = find_reasons(fit, book) if content is None else content.reasons
     channels = findings.channels_of(estimator) if content is None else content.channels
     metrics = findings.measure_fit(fit, conclusion.comparison, channels)
-    notes = _write_predictions(fit, book, folder, excel_safe=request.excel_safe)
+    notes = _write_predictions(fit, reasons, folder, excel_safe=request.excel_safe)
     write_json(folder / loading.METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph

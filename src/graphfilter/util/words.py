@@ -26,7 +26,7 @@ _NO_NOUNS = {
 }  # fmt: skip
 # A word of ours, not part of a name, a path, an option or a quotation.
 _VERTEX = re.compile(
-    r"(?<![\w'\"`“/.-])(?:(an?) )?(vert(?:ex|ices))(?![\w'\"`”/-]|\.\w)", re.IGNORECASE
+    r"(?<![\w'\"`“/.-])(?:(an?) )?(vert(?:ex|ices))(?![\w\"`”/-]|'(?!s\b)|\.\w)", re.IGNORECASE
 )
 
 
@@ -36,8 +36,8 @@ class Noun:
 
     Examples
     --------
-    >>> Noun.found("", "account_id").put("Vertices like a vertex of 'vertex', vertices.csv.")
-    "Accounts like an account of 'vertex', vertices.csv."
+    >>> Noun.found("", "account_id").put("Vertices like a vertex's of 'vertex', vertices.csv.")
+    "Accounts like an account's of 'vertex', vertices.csv."
     >>> Noun.found("Kunde,Kunden", "id"), Noun.found("", "id"), Noun.found("", "county").count(2)
     (Noun(one='Kunde', many='Kunden'), Noun(one='row', many='rows'), '2 counties')
     """
