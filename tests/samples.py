@@ -183,3 +183,8 @@ def assert_same_split(got: Split, expected: Split) -> None:
     assert got.rule == expected.rule
     for part in ("train", "val", "test"):
         np.testing.assert_array_equal(getattr(got, part), getattr(expected, part))
+
+
+def dropping(*columns: str) -> list[str]:
+    """Return the options of the command line that leave columns out."""
+    return [word for name in columns for word in ("--column", f"{name}=drop")]

@@ -447,16 +447,7 @@ def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     graphfilter, graph_tables, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    fit = (
-        "fit",
-        *graph_tables,
-        "--model",
-        "linkx",
-        "--out",
-        run,
-        "--no-baselines",
-        *FEW_EPOCHS,
-    )
+    fit = ("fit", *graph_tables, "--model", "linkx", "--out", run, "--no-baselines", *FEW_EPOCHS)
     done = graphfilter(*fit)
     assert done.code == 0, done.err
     assert (run / "predictions.csv").exists()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, r2_score
+from tests.samples import dropping
 
 from graphfilter import Graph, SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
@@ -76,17 +77,7 @@ def test_fit_of_a_number_leaves_a_whole_run(
     graphfilter, tables, tmp_path: Path, graph: Graph, price: np.ndarray
 ) -> None:
     run = tmp_path / "run"
-    words = (
-        "--number",
-        "price",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--out",
-        run,
-        *QUICK,
-    )
+    words = ("--number", "price", *dropping("lift", "garden"), "--out", run, *QUICK)
     result = graphfilter("fit", *tables, *words)
     assert result.code == 0, result.err
     assert "R²" in result.out
@@ -153,7 +144,7 @@ def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path, tar
 def test_predict_scores_each_of_several_numbers_on_its_own_column(
     graphfilter, tables, tmp_path: Path
 ) -> None:
-    words = ("--number", "price,c", "--column", "lift=drop", "--column", "garden=drop")
+    words = ("--number", "price,c", *dropping("lift", "garden"))
     words = (*words, *QUICK, "--no-baselines", "--out", tmp_path / "run")
     fitted = graphfilter("fit", *tables, *words)
     assert "predicting price, c" in " ".join(fitted.out.split())
@@ -277,15 +268,7 @@ def test_split_by_dates_tests_on_the_latest(graphfilter, dated_tables, tmp_path:
 
 def test_no_house_is_in_two_parts(graphfilter, dated_tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    done = graphfilter(
-        "fit",
-        *dated_tables,
-        "--split",
-        "haus=group",
-        "--out",
-        run,
-        *QUICK_SPLITS,
-    )
+    done = graphfilter("fit", *dated_tables, "--split", "haus=group", "--out", run, *QUICK_SPLITS)
     assert done.code == 0, done.err
     part = parts(run)
     for house in range(23):
@@ -334,60 +317,16 @@ def test_times_are_read_from_numbers_dates_and_typed_columns(tmp_path: Path) -> 
 N = 150
 QUICK_COVERAGE = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
 TARGETS = {
-    "kind": (
-        "--label",
-        "kind",
-        "--column",
-        "price=drop",
-        "--column",
-        "cost=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--column",
-        "day=drop",
-    ),
-    "number": (
-        "--number",
-        "price",
-        "--column",
-        "kind=drop",
-        "--column",
-        "cost=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--column",
-        "day=drop",
-    ),
+    "kind": ("--label", "kind", *dropping("price", "cost", "lift", "garden", "day")),
+    "number": ("--number", "price", *dropping("kind", "cost", "lift", "garden", "day")),
     "numbers": (
         "--number",
         "price,cost",
-        "--column",
-        "kind=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--column",
-        "day=drop",
+        *dropping("kind", "lift", "garden", "day"),
         "--number-scale",
         "log,rank",
     ),
-    "labels": (
-        "--multilabel",
-        "lift,garden",
-        "--column",
-        "kind=drop",
-        "--column",
-        "price=drop",
-        "--column",
-        "cost=drop",
-        "--column",
-        "day=drop",
-    ),
+    "labels": ("--multilabel", "lift,garden", *dropping("kind", "price", "cost", "day")),
 }
 
 
@@ -465,20 +404,7 @@ def test_coverage_above_what_was_asked_is_explained_for_classes(
 
 def test_promise_is_not_given_for_another_time(graphfilter, house_tables, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    words = (
-        "--label",
-        "kind",
-        "--column",
-        "price=drop",
-        "--column",
-        "cost=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--split",
-        "day=time",
-    )
+    words = ("--label", "kind", *dropping("price", "cost", "lift", "garden"), "--split", "day=time")
     result = graphfilter(
         "fit", *house_tables, *words, "--coverage", 0.9, "--out", run, *QUICK_COVERAGE
     )

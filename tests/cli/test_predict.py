@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.samples import dropping
 
 import graphfilter as gf
 from graphfilter.runs.loading import load_run
@@ -16,27 +17,9 @@ from graphfilter.util.words import number
 N, GROWN = 150, 200
 QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
 TARGETS = {
-    "kind": (
-        "--label",
-        "kind",
-        "--column",
-        "price=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-    ),
-    "number": (
-        "--number",
-        "price",
-        "--column",
-        "kind=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-    ),
-    "labels": ("--multilabel", "lift,garden", "--column", "kind=drop", "--column", "price=drop"),
+    "kind": ("--label", "kind", *dropping("price", "lift", "garden")),
+    "number": ("--number", "price", *dropping("kind", "lift", "garden")),
+    "labels": ("--multilabel", "lift,garden", *dropping("kind", "price")),
 }
 
 
@@ -296,21 +279,7 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
 
 def test_run_without_features_keeps_no_graph(graphfilter, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "small", N)
-    words = (
-        "--label",
-        "kind",
-        "--column",
-        "a=drop",
-        "--column",
-        "b=drop",
-        "--column",
-        "price=drop",
-        "--column",
-        "lift=drop",
-        "--column",
-        "garden=drop",
-        "--keep-graph",
-    )
+    words = ("--label", "kind", *dropping("a", "b", "price", "lift", "garden"), "--keep-graph")
     assert graphfilter("fit", *tables, *words, "--out", tmp_path / "run", *QUICK).code == 0
     assert not (tmp_path / "run/graph.npz").exists()
 

@@ -76,10 +76,7 @@ def test_a_bug_ends_with_its_traceback_and_code_1() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize(
     ("number", "line", "code"),
-    [
-        (signal.SIGINT, "error: interrupted.\n", 130),
-        (signal.SIGTERM, "error: terminated.\n", 143),
-    ],
+    [(signal.SIGINT, "error: interrupted.\n", 130), (signal.SIGTERM, "error: terminated.\n", 143)],
 )
 def test_a_signal_while_starting_is_one_line(
     number: signal.Signals, line: str, code: int, tmp_path: Path

@@ -59,7 +59,7 @@ RESEARCH = {
     gf.GraphClassifier(effort="low", max_epochs=8, random_state=0),
     gf.GraphRegressor(effort="low", max_epochs=20, random_state=0),
     gf.SystemClassifier(model="mlp", max_epochs=20, random_state=0),
-    gf.SystemRegressor(model="sgf", max_epochs=150, random_state=0),
+    gf.SystemRegressor(model="sgf@learning_rate=0.03", max_epochs=20, random_state=0),
 ])  # fmt: skip
 def test_estimator_passes_the_checks_of_scikit_learn(
     estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch

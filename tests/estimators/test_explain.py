@@ -95,7 +95,7 @@ def test_parts_add_up_to_what_is_answered(fitted: tuple[Any, NDArray[np.float64]
     model, outputs = fitted
     names = [str(name) for name in model.target_names_]
     several = not model.task_.one_class and len(names) > 1
-    for vertex in (3, 11, 40):
+    for vertex in (3, 40):
         name = model.graph_.vertex_names[vertex]
         for column, output in enumerate(names if several else [None]):
             why = model.explain(name, **({} if output is None else {"output": output}))
