@@ -11,7 +11,7 @@ import graphfilter as gf
 from graphfilter.data.from_tables import join_tables
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.near import N_NEAREST, Near, find_coordinates, read_places
-from graphfilter.util.errors import GraphFilterError
+from graphfilter.util.errors import GraphFilterError, ModelFileError
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -203,3 +203,12 @@ def test_pairs_are_those_of_the_nearest_by_brute_force() -> None:
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     np.testing.assert_allclose(distance, apart[pairs[:, 0], pairs[:, 1]])
     assert {(u, v) for u, v in pairs.tolist()} == nearest(apart)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"reach": 0.0}, {"reach": float("inf")}, {"columns": ["nowhere"]}, {"columns": 3}]
+)
+def test_a_damaged_rule_is_refused(damage: dict[str, Any]) -> None:
+    saved = gf.read_tables(None, HOUSES)[1].to_dict()
+    with pytest.raises(ModelFileError, match="encoder is damaged"):
+        TableEncoder.from_dict({**saved, "near": {**saved["near"], **damage}})

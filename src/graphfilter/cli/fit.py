@@ -61,6 +61,8 @@ class Fit(TrainingOptions, TargetOptions):
     60/20/20 at random.
 
     Example:  graphfilter fit --edges edges.csv --vertices vertices.csv --label kind --out run
+
+    Example:  graphfilter fit --vertices houses.csv --number price --near lat,long --out run
     """
 
     first: ClassVar[str] = "vertices edges label number out dataset"

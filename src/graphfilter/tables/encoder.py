@@ -344,6 +344,8 @@ class TableEncoder:
             roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
             kind, notes = str(values.get("vertex_kind", "")), tuple(map(str, values["notes"]))
             near = convert(Near, values["near"]) if "near" in values else None
+            if near is not None and not {*near.columns} <= {one.name for one in columns}:
+                raise ValueError("columns of near")
             return cls(columns, notes, roles, kind, rows=rows, near=near, **more)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None

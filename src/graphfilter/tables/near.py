@@ -72,6 +72,10 @@ class Near:
     degrees: bool = False
     reach: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0 < self.reach < np.inf:
+            raise ValueError("reach")
+
     def measured(self, places: Array) -> Near:
         """Return the rule with what most places say: whether they are degrees on the sphere."""
         named = next(find_coordinates(self.columns), None) and LATITUDE.search(self.columns[0])
