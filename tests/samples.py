@@ -129,6 +129,35 @@ def write_sgf(folder: Path, graph: Graph = SAMPLE) -> Path:
     return folder
 
 
+GRAPHLAND_INFO = """\
+task: {task}
+target_name: target
+numerical_features_names: [f0, f1, f2, f3]
+fraction_features_names: [f1]
+categorical_features_names: [f4]
+"""
+
+
+def write_graphland(folder: Path, graph: Graph = SAMPLE, task: str = "regression") -> Path:
+    """As GraphLand's archives are unpacked; vertex 3 has no target, and no f0."""
+    import pandas as pd  # slow to import
+
+    names, x = ["f0", "f1", "f2", "f3", "f4"], dense(graph)
+    features = pd.DataFrame(x, columns=names)
+    features["f4"] = (features["f4"] > 0).astype(int)
+    features.loc[3, "f0"] = np.nan
+    features.to_csv(folder / "features.csv", index_label="node_id")
+    target = pd.Series(np.asarray(graph.labels, float), name="target")
+    target[3] = np.nan
+    target.to_csv(folder / "targets.csv", index_label="node_id")
+    for rule in ("RL", "RH", "TH"):
+        pd.DataFrame(masks(graph)).to_csv(folder / f"split_masks_{rule}.csv", index_label="node_id")
+    edges = pd.DataFrame(graph.edges, columns=["source", "target"])
+    edges.to_csv(folder / "edgelist.csv", index=False)
+    (folder / "info.yaml").write_text(GRAPHLAND_INFO.format(task=task))
+    return folder
+
+
 def write_edge_list(folder: Path, graph: Graph = SAMPLE) -> Path:
     np.savetxt(folder / "tiny.edges", graph.edges, fmt="%d", header="u v")
     return folder / "tiny.edges"

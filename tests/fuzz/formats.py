@@ -246,5 +246,6 @@ if importlib.util.find_spec("graphfilter_research"):
         "gnn_benchmark": graph_format(samples.write_gnn_benchmark, readers.read_gnn_benchmark),
         "graphdata": graph_format(samples.write_graphdata, readers.read_graphdata),
         "sgf": graph_format(samples.write_sgf, lambda folder: readers.read_sgf(folder, "tiny")),
+        "graphland": graph_format(samples.write_graphland, readers.read_graphland),
         "records": Format(write_records, read_lines),
     }

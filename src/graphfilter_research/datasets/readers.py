@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -18,9 +20,10 @@ from graphfilter.data.files import (
     note_unlabelled,
     splits_from_masks,
 )
+from graphfilter.data.from_tables import read_tables
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.errors import ConfigError, DataFileError, GraphError, check_name
 from graphfilter.util.files import AnyPath, Budget, load_arrays, open_archive, open_member, reading
 from graphfilter_research.datasets.safe_pickle import (
     edges_of_lists,
@@ -34,6 +37,8 @@ __all__ = [
     "read_geom_gcn_splits",
     "read_gnn_benchmark",
     "read_graphdata",
+    "read_graphland",
+    "read_graphland_numbers",
     "read_heterophilous",
     "read_planetoid",
     "read_sgf",
@@ -377,6 +382,87 @@ def read_sgf(folder: AnyPath, name: str) -> Graph:
             splits=[split],
             name=name,
         )
+
+
+_GRAPHLAND = "Unpack the dataset's archive again (GraphLand, Zenodo record 16895532)."
+_ID = "(id)"
+
+
+def read_graphland(folder: AnyPath, split: str = "RL", *, directed: bool = False) -> Graph:
+    """Read a dataset of GraphLand, the folder that its archive or PyTorch Geometric unpacks.
+
+    Features are encoded as those of any other table: numbers with what is missing counted,
+    categories one column per value. Classes are labels, and vertices without one are unlabelled;
+    of a number the graph has none: see :func:`read_graphland_numbers`.
+
+    Parameters
+    ----------
+    split : {'RL', 'RH', 'TH'}
+        10/10/80 at random, 50/25/25 at random, or 50/25/25 by time.
+    """
+    home = Path(folder)
+    check_name("split of GraphLand", split, ("RL", "RH", "TH"))
+    info = _graphland_info(home)
+    table = _graphland_table(home / "features.csv")
+    target = _graphland_target(home, info, len(table))
+    path = home / f"split_masks_{split}.csv"
+    parts, known = _graphland_table(path), np.asarray(target.is_valid())
+    edges = _graphland_table(home / "edgelist.csv", named=False)
+    is_number, name = info["task"] == "regression", str(info["target_name"])
+    with reading(home, _GRAPHLAND, (pa.ArrowException, KeyError, TypeError)):
+        kinds = [(str(n), "category") for n in info["categorical_features_names"]]
+        kinds += [(str(n), "number") for n in info["numerical_features_names"]]
+        if not is_number:
+            table = table.append_column(name, target.cast(pa.int64()))
+        graph, _ = read_tables(
+            edges, table, id=_ID, label=None if is_number else name, kinds=tuple(kinds),
+            features=tuple(n for n, _ in kinds), label_anyway=True, directed=directed,
+            source=edges.column_names[0], target=edges.column_names[1],
+            predicted=(name,) if is_number else (),
+        )  # fmt: skip
+    with reading(path, _GRAPHLAND, (pa.ArrowException, KeyError, ValueError)):
+        masks = (np.asarray(parts[p]).astype(bool) for p in ("train", "val", "test"))
+        found = Split(*(np.flatnonzero(m & known) for m in masks), rule=f"GraphLand {split}")
+        return graph.replace(splits=[found], name=home.name)
+
+
+def read_graphland_numbers(folder: AnyPath) -> NDArray[np.float64]:
+    """Return the target of every vertex (n,), NaN where it is not known."""
+    target = _graphland_target(Path(folder), _graphland_info(Path(folder)))
+    return target.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _graphland_target(home: Path, info: dict[str, Any], n: int | None = None) -> pa.Array:
+    path, name = home / "targets.csv", str(info["target_name"])
+    table = _graphland_table(path)
+    if name not in table.column_names or n not in (None, len(table)):
+        raise DataFileError(path, f"must have a row per vertex and a column {name!r}. {_GRAPHLAND}")
+    return table[name].combine_chunks()
+
+
+def _graphland_table(path: Path, *, named: bool = True) -> pa.Table:
+    from pyarrow import csv
+
+    with reading(path, _GRAPHLAND, (pa.ArrowException, UnicodeDecodeError)):
+        table = csv.read_csv(path)
+        names = [_ID, *table.column_names[1:]] if named else table.column_names
+    if len(names) < 2:
+        raise DataFileError(path, f"must have at least two columns. {_GRAPHLAND}")
+    return table.rename_columns(names)
+
+
+def _graphland_info(home: Path) -> dict[str, Any]:
+    try:
+        yaml: Any = importlib.import_module("yaml")
+    except ModuleNotFoundError:
+        raise ConfigError("reading GraphLand needs PyYAML: pip install pyyaml") from None
+    path = home / "info.yaml"
+    with reading(path, _GRAPHLAND, (yaml.YAMLError, UnicodeDecodeError, RecursionError)):
+        info = yaml.safe_load(path.read_text(encoding="utf-8"))
+    needed = ("task", "target_name", "numerical_features_names", "categorical_features_names")
+    if not isinstance(info, dict) or any(key not in info for key in needed):
+        raise DataFileError(path, f"must have {', '.join(needed)}. {_GRAPHLAND}")
+    return info
 
 
 def _split(content: Any, path: Path) -> Split:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.samples import assert_same_data, assert_same_split, dense
+from tests.samples import (
+    LABELS,
+    SAMPLE,
+    assert_same_data,
+    assert_same_split,
+    dense,
+    write_graphland,
+)
 
 from graphfilter.data import read_npz
 from graphfilter.data.graph import Graph
-from graphfilter.util.errors import DataFileError
+from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter_research.datasets import readers
 
 PARTS = ("train", "val", "test")
@@ -103,3 +110,50 @@ def test_gnn_benchmark_is_cora_under_other_numbers(data_folder):
     assert "Neural_Networks" in got.classes
     assert got.vertex_names is not None
     assert len(set(got.vertex_names)) == 2708
+
+
+def test_graphland_is_what_pyg_reads(tmp_path):
+    """Edges, parts and targets are PyTorch Geometric's; features are encoded as a table's."""
+    pytest.importorskip("yaml")
+    datasets = pytest.importorskip("torch_geometric.datasets")
+    home = tmp_path / "tolokers-2" / "raw" / "tolokers-2"
+    home.mkdir(parents=True)
+    write_graphland(home)
+    given = {"numerical_features_transform": None, "regression_targets_transform": None}
+    (theirs,) = datasets.GraphLandDataset(str(tmp_path), "tolokers-2", "RL", **given)
+    graph = readers.read_graphland(home)
+    assert graph.labels is None
+    both = np.unique(np.sort(theirs.edge_index.numpy().T, axis=1), axis=0)
+    np.testing.assert_array_equal(np.unique(np.sort(graph.edges, axis=1), axis=0), both)
+    for part in PARTS:
+        mask = theirs[f"{part}_mask"].numpy()
+        np.testing.assert_array_equal(getattr(graph.splits[0], part), np.flatnonzero(mask))
+    np.testing.assert_array_equal(readers.read_graphland_numbers(home), theirs.y.numpy())
+    assert graph.feature_names is not None
+    column = list(graph.feature_names).index("f1")
+    np.testing.assert_allclose(dense(graph)[:, column], dense(SAMPLE)[:, 1], rtol=1e-6)
+
+
+def test_graphland_has_classes_as_labels_and_says_what_is_wrong(tmp_path):
+    pytest.importorskip("yaml")
+    home = write_graphland(tmp_path, task="multiclass_classification")
+    graph = readers.read_graphland(home, "TH", directed=True)
+    assert graph.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(graph.labels, np.where(np.arange(len(LABELS)) == 3, -1, LABELS))
+    assert not any(np.isin(3, getattr(graph.splits[0], part)) for part in PARTS)
+    assert graph.arcs is not None
+    with pytest.raises(ConfigError, match="unknown split of GraphLand 'THI'"):
+        readers.read_graphland(home, "THI")
+    for file, content in (
+        ("targets.csv", "node_id,target\n0,1\n"), ("info.yaml", "task: [\n"), ("info.yaml", "a"),
+        ("edgelist.csv", "one\n1\n"), ("features.csv", ""), ("split_masks_RL.csv", "a,b\n1,2\n"),
+    ):  # fmt: skip
+        kept = (home / file).read_bytes()
+        (home / file).write_text(content)
+        with pytest.raises(DataFileError) as caught:
+            readers.read_graphland(home)
+        assert str(caught.value).startswith(str(home / file))
+        (home / file).write_bytes(kept)
+    (home / "features.csv").unlink()
+    with pytest.raises(DataFileError, match="there is no such file"):
+        readers.read_graphland(home)
