@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import RESEARCH
 
 import graphfilter
-from graphfilter.cli.app import MEANT, OLD, PANELS, RARE, RUN, app, laid_out, renewed
+from graphfilter.cli.app import MEANT, OLD, PANELS, RARE, REMOVED, RUN, app, laid_out, renewed
 from graphfilter.cli.screen import ARGUMENTS, in_options, word_of
 from graphfilter.training.loop import Training
 from graphfilter.util.errors import DataFileError
@@ -258,6 +258,11 @@ def test_options_of_the_last_version_are_said_and_do_the_same(old: str, new: str
     )
     # A command whose own option has that name keeps it.
     assert renewed(old.split(), list(OLD)) == (old.split(), [])
+
+
+@pytest.mark.parametrize("word", REMOVED)
+def test_an_option_that_is_gone_is_answered_by_what_does_it_now(graphfilter, word: str) -> None:
+    assert f"no option '{word}' since 0.3; {REMOVED[word]}" in graphfilter("fit", word, "1").err
 
 
 def test_an_earlier_run_to_start_from_is_taken_with_a_note() -> None:

@@ -103,8 +103,12 @@ OLD = {
     "--group": ("--split", "=group"), "--scale": ("--number-scale", ""),
     "--scaling": ("--feature-scaling", ""), "--source": ("--from", ""), "--target": ("--to", ""),
 }  # fmt: skip
-# An option of fit of 0.2 that does nothing now, until 0.4.
+# An option of fit of 0.2 that does nothing now, until 0.4; and those that are gone, with the remedy.
 GONE = "--start-from"
+REMOVED = {
+    "--repeats": "graphfilter bench --models committee --runs 5 trains on five splits",
+    "--embeddings": "clf.transform() gives them in Python",
+}
 
 
 def renewed(words: list[str], names: Collection[str]) -> tuple[list[str], list[str]]:
@@ -425,6 +429,7 @@ def run_command(words: list[str]) -> int:
         if name := getattr(raised, "option_name", "") * hasattr(raised, "possibilities"):
             known = [word for param in raised.ctx.command.params for word in param.opts]
             hint = f"; did you mean {MEANT[name]!r}?" if MEANT.get(name) in known else ""
+            hint = f" since 0.3; {REMOVED[name]}" if name in REMOVED else hint
             raised.message = f"there is no option {name!r}{hint or did_you_mean(name, known)}"
             raised.possibilities = []
         message = " ".join(raised.format_message().split())
