@@ -103,7 +103,7 @@ OLD = {
     "--group": ("--split", "=group"), "--scale": ("--number-scale", ""),
     "--scaling": ("--feature-scaling", ""), "--source": ("--from", ""), "--target": ("--to", ""),
 }  # fmt: skip
-# An option of fit of 0.2 that does nothing now, until 0.4; and those that are gone, with the remedy.
+# An option of fit of 0.2 that does nothing now, until 0.4; and those that are gone, with a remedy.
 GONE = "--start-from"
 REMOVED = {
     "--repeats": "graphfilter bench --models committee --runs 5 trains on five splits",
