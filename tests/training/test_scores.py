@@ -49,7 +49,7 @@ from graphfilter.runs.comparing import (
 )
 from graphfilter.runs.drift import LossBins
 from graphfilter.splits import Split, stratified
-from graphfilter.training import SCALES, TargetScale, TrainConfig, train
+from graphfilter.training import SCALES, TargetScale, TrainConfig, tasks, train
 from graphfilter.training.epoch import Run
 from graphfilter.training.scores import (
     LABEL_METRICS,
@@ -717,6 +717,20 @@ def test_log_normal_numbers_are_answered_by_their_median_and_that_is_said() -> N
     assert np.mean(y[val] / answers) == pytest.approx(np.exp(0.8**2 / 2), rel=0.05)
     assert "the median of what it may be, not the mean" in scale.words
     assert "median" not in TargetScale.fit(y).words
+
+
+@pytest.mark.parametrize("likely", ["log", "rank"])
+def test_a_likelier_scale_must_not_be_farther_off(
+    likely: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Likelihood favours ranks where numbers repeat, whether a model tells them better or not."""
+    monkeypatch.setattr(tasks, "log_likelihood", lambda scale, *_: 1e3 * (scale.name == likely))
+    rng = np.random.default_rng(2)
+    x, train, val = rng.normal(size=600), np.arange(400), np.arange(400, 600)
+    line = 20 + 4 * x + 0.1 * rng.normal(size=600)
+    assert choose_scale(line, train, val, probe(x, train, val)).name == "identity"
+    curve = {"log": np.exp(line / 4), "rank": norm.cdf(3 * x) * 8 + np.sign(x) * 40}[likely]
+    assert choose_scale(curve, train, val, probe(x, train, val)).name == likely
 
 
 def test_logarithm_is_not_offered_to_negative_numbers() -> None:

@@ -50,6 +50,8 @@ MOST_QUANTILES = 1000
 STRAY = 0.01
 # By how much the log-likelihood of another scale must be above that of the numbers as they are.
 MARGIN = 2.0
+# The mean error with ranks must be at most this part of the least other one.
+NEARER = 0.98
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +184,9 @@ def choose_scale(
 ) -> TargetScale:
     """Return the scale on which a simple model best foretells the validation vertices.
 
+    By likelihood, among those on which its mean error is not larger than with the numbers as they
+    are, and of ranks clearly smaller.
+
     Parameters
     ----------
     y : array (n,)
@@ -195,12 +200,16 @@ def choose_scale(
         return plain
     names = [name for name in SCALES if name != "log" or known.min() >= 0]
     scales = {name: TargetScale.fit(y[train], name) for name in names}
-    found = {
-        name: log_likelihood(
-            scale, y[val], predict(scale.transform(y[train])), resolution(y[train])
-        )
-        for name, scale in scales.items()
-    }
+    found, errors = dict[str, float](), dict[str, float]()
+    for name, scale in scales.items():
+        predicted = predict(scale.transform(y[train]))
+        found[name] = log_likelihood(scale, y[val], predicted, resolution(y[train]))
+        errors[name] = float(np.abs(y[val] - scale.undo(predicted)).mean())
+    # What is likelier must not be farther off in the number's own unit. Ranks are also likelier where
+    # numbers repeat, and must be clearly nearer than the others.
+    most = dict.fromkeys(names, errors["identity"])
+    most["rank"] = NEARER * min(errors[name] for name in names if name != "rank")
+    found = {name: one for name, one in found.items() if errors[name] <= most[name]}
     best = max(found, key=lambda name: found[name])
     return scales[best] if found[best] > found["identity"] + MARGIN else plain
 
