@@ -205,8 +205,8 @@ def choose_scale(
         predicted = predict(scale.transform(y[train]))
         found[name] = log_likelihood(scale, y[val], predicted, resolution(y[train]))
         errors[name] = float(np.abs(y[val] - scale.undo(predicted)).mean())
-    # What is likelier must not be farther off in the number's own unit. Ranks are also likelier where
-    # numbers repeat, and must be clearly nearer than the others.
+    # What is likelier must not be farther off in the number's own unit. Ranks are likelier where
+    # numbers repeat, too, and must be clearly nearer than the others.
     most = dict.fromkeys(names, errors["identity"])
     most["rank"] = NEARER * min(errors[name] for name in names if name != "rank")
     found = {name: one for name, one in found.items() if errors[name] <= most[name]}
