@@ -7,6 +7,7 @@ disagree, this is how they move from their start to a high-pass filter.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 import graphfilter as gf
 
@@ -26,7 +27,9 @@ plt.show()
 
 clf = gf.SGFClassifier(max_epochs=EPOCHS, random_state=0).fit(graph=graph)
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-gf.plot.dynamics(clf.history_, ax)
+scalars = np.hstack([clf.history_["alpha"], clf.history_["beta"]]).T
+ax.imshow(scalars, aspect="auto", cmap="RdBu_r", vmin=-abs(scalars).max(), vmax=abs(scalars).max())
+ax.set(xlabel="epoch", ylabel="α of each layer, then β")
 plt.show()
 
 # %%

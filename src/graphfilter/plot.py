@@ -6,6 +6,6 @@ when it is needed. What a notebook shows of an object needs no library, and appe
 light and dark.
 """
 
-from graphfilter.spectral.plot import dynamics, response
+from graphfilter.spectral.plot import response
 
-__all__ = ["dynamics", "response"]
+__all__ = ["response"]

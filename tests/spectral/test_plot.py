@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -17,19 +16,13 @@ from graphfilter.data.graph import Graph
 from graphfilter.filters import ChebyshevFilter, Filter, PowerFilter, StackedFilter
 from graphfilter.spectral import label_energy, label_frequency, spectral_density
 from graphfilter.util import pictures
-from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.errors import ConfigError
 from graphfilter.util.pictures import card
 
 KARATE = gf.load_dataset("karate")
-HISTORY = {
-    "loss": np.arange(5.0),
-    "alpha": np.linspace(-2, 1, 18).reshape(6, 3),
-    "beta": np.zeros((6, 3)),
-}
 CALLS = {
     "response": lambda ax=None: gf.plot.response(StackedFilter(3), ax),
     "spectrum": lambda ax=None: gf.spectral.plot_spectrum(KARATE, ax),
-    "dynamics": lambda ax=None: gf.plot.dynamics(HISTORY, ax),
 }
 calls = pytest.mark.parametrize("name", CALLS)
 
@@ -104,30 +97,6 @@ def test_spectrum_shows_three_classes_apart(ax: Axes) -> None:
     gf.spectral.plot_spectrum(graph, ax)
     labels = ax.get_legend_handles_labels()[1]
     assert {"labels: 0", "labels: 1", "labels: 2"} <= set(labels)
-
-
-def test_dynamics_shows_one_row_per_scalar_and_one_column_per_epoch(ax: Axes) -> None:
-    gf.plot.dynamics(HISTORY, ax)
-    shown = np.asarray(ax.images[0].get_array())
-    np.testing.assert_array_equal(shown[:3], HISTORY["alpha"].T)
-    assert shown.shape == (6, 6)
-    low, high = ax.images[0].get_clim()
-    assert (low, high) == (-2, 2)
-    assert [text.get_text() for text in ax.get_yticklabels()] == [
-        *("α₁", "α₂", "α₃"),
-        *("β₁", "β₂", "β₃"),
-    ]
-
-
-def test_dynamics_of_many_layers_names_some(ax: Axes) -> None:
-    gf.plot.dynamics({"theta": np.zeros((4, 33))}, ax)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["θ₀", "θ₉", "θ₁₈", "θ₂₇"]
-
-
-@pytest.mark.parametrize("history", [{}, {"loss": np.zeros(3)}])
-def test_dynamics_of_a_fixed_filter_is_refused(history: Any, ax: Axes) -> None:
-    with pytest.raises(GraphFilterError, match="scalars of a filter by epoch"):
-        gf.plot.dynamics(history, ax)
 
 
 def parsed(html: str) -> ElementTree.Element:

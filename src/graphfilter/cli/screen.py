@@ -344,8 +344,8 @@ def _note(p: Progress, left: float) -> str:
     if math.isfinite(p.pool_score) and name == "accuracy":
         notes.append(f"all models together {p.pool_score:.1%}")
     # What comes after the networks has no end to count towards.
-    if left >= 1:
-        notes.append(f"about {duration(left)} left")
+    if (words := duration(left)) and left >= 1:
+        notes.append(f"about {words} left")
     return ", ".join(notes)
 
 

@@ -32,9 +32,9 @@ from graphfilter.models.places import Known
 from graphfilter.models.relations import near_places, shared_values
 from graphfilter.models.views import AROUND, BESIDE
 from graphfilter.systems import Prepared
+from graphfilter.systems.networks import own_torch_state
 from graphfilter.tables.columns import MISSING_MARK
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.machine import own_torch_state
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -28,10 +28,10 @@ from graphfilter.estimators.contributions import (
 from graphfilter.estimators.earlier import FittedEstimator, ids_of
 from graphfilter.models.relations import FEW_VALUES
 from graphfilter.systems import Prepared
+from graphfilter.systems.networks import own_torch_state
 from graphfilter.tables.columns import MISSING_MARK
 from graphfilter.training import REGRESSION
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
-from graphfilter.util.machine import own_torch_state
 from graphfilter.util.words import count, listed, number, signed
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from graphfilter.data.attributes import check_real, check_sparse, is_hetero, named_pairs, on_host
+from graphfilter.data.attributes import check_real, check_sparse, named_pairs, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.estimators.targets import Target, detached, in_one_line
@@ -161,9 +161,8 @@ def _is_graph(source: Any) -> bool:
     """Return whether this is a graph of networkx or PyG, not a table with columns so named."""
     if hasattr(source, "shape"):
         return False
-    if is_hetero(source) or hasattr(source, "edge_index"):
-        return True
-    return hasattr(source, "nodes") and hasattr(source, "edges")
+    of_pyg = hasattr(source, "edge_index") or hasattr(source, "edge_types")
+    return of_pyg or (hasattr(source, "nodes") and hasattr(source, "edges"))
 
 
 def _read_graph(graph: Any, X: Any, names: Any = None, *, bound: bool = False) -> Any:

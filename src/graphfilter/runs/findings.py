@@ -575,13 +575,14 @@ def learned_filter(estimator: VertexEstimator) -> LearnedFilter | None:
     members = np.array([response_at(f, view.operator) for f in learned])
     signs = common_signs(members)
 
-    def frame(epoch: int) -> NDArray[np.float64]:
+    frames = []
+    for epoch in epochs:
         made = [filter_at(f, r, epoch) for f, r in zip(learned, results, strict=True)]
-        return np.mean(signs * [response_at(f, view.operator) for f in made], axis=0)
-
+        mean = np.mean(signs * [response_at(f, view.operator) for f in made], axis=0)
+        frames.append(mean)
     weights = [estimator.fitted_members_[i].weight for i in estimator.drawn_members_]
     used = estimator.has_edges_ and max(weights) > 0
-    return LearnedFilter(view, epochs, [frame(e) for e in epochs], signs * members, kept, used)
+    return LearnedFilter(view, epochs, frames, signs * members, kept, used)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,6 @@ from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
 from graphfilter.training import Callback
 from graphfilter.training.callbacks import SILENT
 from graphfilter.util.errors import ConfigError, GraphError
-from graphfilter.util.files import check_text
 from graphfilter.util.records import sha256_of, write_json, write_tensors
 from graphfilter.util.words import count, say_bytes
 from graphfilter.version import __version__
@@ -200,8 +199,17 @@ def fit_folder(
     command = repeat_command(
         plan, estimator, str(out) if command_out is None else command_out, baselines=baselines
     )
-    _check_names(plan)
-    with loading.open_folder(out, overwrite=overwrite, resume=callback.resume) as folder:
+    for text, times in Counter(plan.names).most_common(1):
+        if times > 1:
+            raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
+    graph, names = plan.graph, plan.target.names.tolist()
+    kinds = () if graph.kinds is None else graph.kinds.names
+    # Those of a store, which stay on disk, were checked when it was opened.
+    ids = graph.vertex_names if isinstance(graph.vertex_names, tuple) else ()
+    written = (graph.name, *names, *kinds, *(graph.feature_names or ()), *ids)
+    with loading.open_folder(
+        out, overwrite=overwrite, resume=callback.resume, names=written
+    ) as folder:
         fit = train_fit(
             plan, estimator, request=request, baselines=baselines,
             callback=callback.keeping(folder / loading.CHECKPOINT_FILE),
@@ -209,18 +217,6 @@ def fit_folder(
         summary = _write_run(fit, folder, command, request, draw)
         loading.finish_run(out)
     return replace(summary, folder=Path(out))
-
-
-def _check_names(plan: Plan) -> None:
-    """Raise where a name cannot be written, or two classes would be one column of a table."""
-    graph, names = plan.graph, plan.target.names.tolist()
-    kinds = () if graph.kinds is None else graph.kinds.names
-    # Those of a store, which stay on disk, were checked when it was opened.
-    ids = graph.vertex_names if isinstance(graph.vertex_names, tuple) else ()
-    check_text((graph.name, *names, *kinds, *(graph.feature_names or ()), *ids), "names")
-    for text, times in Counter(map(str, names)).most_common(1):
-        if times > 1:
-            raise GraphError(f"classes must differ as text; {times} are {text!r}. Rename one.")
 
 
 def _write_predictions(
@@ -266,10 +262,10 @@ def _write_run(
     channels = findings.channels_of(estimator) if content is None else content.channels
     metrics = findings.measure_fit(fit, conclusion.comparison, channels)
     notes = _write_predictions(fit, reasons, folder, excel_safe=request.excel_safe)
-    write_json(folder / loading.METRICS_FILE, metrics)
     graph_sha256, note = keep_graph(
         fit, folder, False if request.forget_ids else request.keep_graph
     )
+    write_json(folder / loading.METRICS_FILE, metrics)
     cases_sha256 = Cases.of(fit).write(folder / loading.CASES_FILE) if graph_sha256 else ""
     reference_sha256, encoder = "", plan.source.encoder
     # A model that predicts no other graph has nothing to be compared with.

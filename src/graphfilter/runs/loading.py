@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
@@ -40,6 +40,7 @@ from graphfilter.util.files import (
     LOCK_FILE,
     OWN,
     atomic_file,
+    check_text,
     files_in,
     in_use,
     locked,
@@ -379,13 +380,16 @@ def read_description(folder: str | Path) -> tuple[RunDescription, TableEncoder |
 
 
 @contextmanager
-def open_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Generator[Path]:
+def open_folder(
+    out: str | Path, *, overwrite: bool, resume: bool, names: Iterable[Any] = ()
+) -> Generator[Path]:
     """Lock a run folder for the length of the block; yield the folder to train in.
 
     That is another one within it where a finished run is there, until :func:`finish_run`. The lock
-    ends with this process, however it ends.
+    ends with this process, however it ends. ``names`` are those that will be written.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
+    check_text(names, "names")
     make_folder(folder)
     with locked(folder / LOCK_FILE, f"{folder}: {_BUSY}"):
         # Another fit may have finished since.

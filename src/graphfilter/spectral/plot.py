@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.spectral.diagnosis import label_signals, laplacian
-from graphfilter.util.errors import ConfigError, GraphFilterError
+from graphfilter.util.errors import ConfigError
 from graphfilter.util.pictures import (
     COLOURS,
     FAINT,
@@ -261,68 +261,6 @@ def draw_densities(
     axes.set_xlabel(FREQUENCY_AXIS)
     axes.set_ylabel("density")
     unframe(axes)
-
-
-_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_LETTERS = {"alpha": "α", "beta": "β", "theta": "θ", "cheby": "c"}
-
-
-def dynamics(history: Mapping[str, Any], ax: Axes | None = None) -> Axes:
-    """Draw the learned scalars of a filter by epoch: one row per scalar, red above 0, blue below.
-
-    Parameters
-    ----------
-    history : mapping
-        ``history_`` of a fitted estimator, or ``FitResult.history``: what has one row per epoch
-        (α and β of a stacked filter) is drawn, what has one number per epoch is not.
-    ax : matplotlib Axes, optional
-        Drawn on; a new figure of pyplot's otherwise. The colour scale takes a part of its place.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> from matplotlib.figure import Figure
-    >>> g = gf.data.make_bipartite(n_side=30, probability=0.3, n_features=4, seed=0)
-    >>> clf = gf.SGFClassifier(n_layers=4, max_epochs=20, random_state=0).fit(graph=g)
-    >>> ax = gf.plot.dynamics(clf.history_, Figure().subplots())
-    >>> [label.get_text() for label in ax.get_yticklabels()][:2]
-    ['α₁', 'α₂']
-    """
-    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
-    # What has one row of numbers per epoch, (n_epochs, K) each.
-    scalars = {name: values.T for name, values in arrays.items() if values.ndim == 2}
-    if not scalars:
-        raise GraphFilterError(
-            "history must hold the scalars of a filter by epoch, such as alpha and beta; got "
-            f"{', '.join(map(str, history)) or 'nothing'}. Filters that are fixed have none."
-        )
-    axes = take_axes(ax)
-    rows = np.concatenate(list(scalars.values()))
-    most = float(np.abs(rows[np.isfinite(rows)]).max(initial=1e-12))
-    n_epochs = rows.shape[1]
-    image = axes.imshow(
-        rows,
-        aspect="auto",
-        interpolation="nearest",
-        cmap="RdBu_r",
-        vmin=-most,
-        vmax=most,
-        extent=(-0.5, n_epochs - 0.5, len(rows) - 0.5, -0.5),
-    )
-    # All rows have a name where there are few, some of each kind otherwise.
-    ticks: dict[int, str] = {}
-    start = 0
-    for name, values in scalars.items():
-        for i in range(0, len(values), 1 if len(rows) <= 20 else -(-len(values) // 4)):
-            number = str(i + (name in ("alpha", "beta")))
-            ticks[start + i] = _LETTERS.get(name, name) + number.translate(_LOWERED)
-        start += len(values)
-        if start < len(rows):
-            axes.axhline(start - 0.5, color="black", linewidth=1)
-    axes.set_yticks(list(ticks), list(ticks.values()))
-    axes.set_xlabel("epoch")
-    axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
-    return axes
 
 
 # The name of a response among the lines of a picture: each has the next colour.

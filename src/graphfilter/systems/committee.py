@@ -31,6 +31,7 @@ from graphfilter.systems.networks import (
     Request,
     begin_networks,
     outcomes_of,
+    own_torch_state,
     predict_networks,
     train_networks,
 )
@@ -55,7 +56,7 @@ from graphfilter.training import REGRESSION, Callback, Progress, Run, Task
 from graphfilter.training.callbacks import callback_from
 from graphfilter.training.epoch import ASKED, SUPERFLUOUS
 from graphfilter.util.errors import ConfigError, GraphFilterError
-from graphfilter.util.machine import own_torch_state, share_of_threads, thread_limit
+from graphfilter.util.machine import share_of_threads, thread_limit
 
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from graphfilter.training import REGRESSION, Callback, FitResult, runs_in_a_coho
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.loop import Training, multiplications
 from graphfilter.util.files import scratch_folder
-from graphfilter.util.machine import blocks, own_torch_state, threads_for
+from graphfilter.util.machine import blocks, threads_for
 from graphfilter.util.records import RowsFile
 
 # Vertices whose logits become answers at a time, and columns that are filtered at a time.
@@ -49,6 +50,22 @@ def _rows(x: Tensor | SparseFeatures, rows: NDArray[np.int64]) -> Tensor | Spars
     if isinstance(x, Tensor):
         return x[torch.from_numpy(rows).to(x.device)]
     return to_tensor(sp.csr_array(x.to_scipy()[rows]), device=str(x.device))
+
+
+@contextmanager
+def own_torch_state(*, gradients: bool) -> Generator[None]:
+    """Compute in float32 by default, outside inference mode, with or without gradients.
+
+    Whoever calls us may be under ``torch.no_grad()``, ``torch.inference_mode()`` or a default type
+    of float64; none of that may change what is trained or predicted.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.inference_mode(False), torch.set_grad_enabled(gradients):
+            yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def predict_networks(

@@ -187,10 +187,9 @@ class Prepared:
     @cached_property
     def past(self) -> Prepared:
         """The graph that training may know; this one where every edge may be known."""
-        past = self.graph.past
-        if past is self.graph:
+        if self.graph.history is None or self.graph.history.moment is None:
             return self
-        return replace(self, graph=past, found={}, _operators={}, _views={}, _hops={})
+        return replace(self, graph=self.graph.past, found={}, _operators={}, _views={}, _hops={})
 
     @property
     def labels(self) -> NDArray[np.int64]:
