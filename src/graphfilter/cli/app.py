@@ -1,7 +1,7 @@
 """The commands: ours, and those of installed packages, each loaded when it is asked for.
 
 A package adds a command by an entry point of the group ``graphfilter.commands``, which names a
-function with typer's options, a dataclass as in :mod:`.options`, or a ``typer.Typer`` with several:
+function with typer's options, a dataclass as described below, or a ``typer.Typer`` with several:
 
     [project.entry-points."graphfilter.commands"]
     audit = "my_package.commands:audit"

@@ -1,8 +1,8 @@
 """VertexEstimator: what every estimator here does, from its parameters over fit to its answers.
 
 What it is made of has a file each: how X, y and graph are read (:mod:`.inputs`), members and their
-answers (:mod:`.members`), sets and intervals (:mod:`.calibration`), earlier fits (:mod:`.earlier`)
-and saved files (:mod:`.saving`).
+answers (:mod:`.members`), sets and intervals (:mod:`.calibration`), vertices known
+from a fit (:mod:`.earlier`) and saved files (:mod:`.saving`).
 """
 
 from __future__ import annotations

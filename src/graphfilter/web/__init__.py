@@ -4,14 +4,14 @@
 
 ``graphfilter serve`` answers programs:
 
-- :mod:`.endpoint`: the addresses, the token, and what it takes and gives;
-- :mod:`.scorer`: the model and its graph, in memory once: predictions for known and new vertices.
+- :mod:`.endpoint`: the model and its graph, in memory once, predictions for known and new vertices,
+  the addresses, the token, and what it takes and gives.
 
 ``graphfilter studio`` is a page for a table:
 
 - :mod:`.studio`: the page and its addresses;
-- :mod:`.tables`: tables that were sent, how each column was read, and the graphs they make;
-- :mod:`.fits`: fits of these graphs, one after the other, watched, paused and stopped.
+- :mod:`.fits`: tables that were sent, how each column was read, the graphs they make, and their
+  fits, one after the other, watched, paused and stopped.
 """
 
 from importlib.util import find_spec
