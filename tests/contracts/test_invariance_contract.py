@@ -61,7 +61,7 @@ def in_other_edges(d: Data) -> Data:
 
 
 def in_other_units(d: Data) -> Data:
-    return d._replace(x=d.x * np.array([1000, 0.001, 1, 64]) + np.array([0, 0, 1e4, 0]))
+    return d._replace(x=d.x * np.array([1000, 0.001, 1, 64]) + np.array([0, 1.7e9, 1e4, 0]))
 
 
 def held_as(hold: Callable[[Any], Any], d: Data) -> Data:
@@ -135,6 +135,16 @@ def test_answers_are_the_same(name: str, change: str) -> None:
     np.testing.assert_array_equal(answer(name, apply(data())), first(name, data))
 
 
+@pytest.mark.parametrize("name", COMMITTEES)
+def test_answers_of_committees_are_the_same(name: str) -> None:
+    def all_at_once(d: Data) -> Data:
+        for change in ("edges given twice", "names of classes", "float32", "Fortran order"):
+            d = SAME[change][1](d)
+        return d._replace(edges=d.edges[::-1])
+
+    np.testing.assert_array_equal(answer(name, all_at_once(plain())), first(name, plain))
+
+
 @pytest.mark.parametrize("name", [*COMMITTEES, *ESTIMATORS])
 @pytest.mark.parametrize("change", BY_CHANCE)
 def test_answers_move_by_chance_alone(name: str, change: str) -> None:
@@ -174,7 +184,9 @@ def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_the_command_line_answers_the_same(graphfilter, tables, tmp_path: Path) -> None:
     vertices, edges = tables
 
-    def fit(vertices: pd.DataFrame, edges: pd.DataFrame, seed: int = 0) -> pd.Series:
+    def fit(
+        vertices: pd.DataFrame, edges: pd.DataFrame, seed: int = 0, looked_for: str = "north"
+    ) -> pd.Series:
         vertices.to_csv(tmp_path / "v.csv", index=False)
         edges.to_csv(tmp_path / "e.csv", index=False)
         words = ("--vertices", tmp_path / "v.csv", "--edges", tmp_path / "e.csv", "--seed", seed)
@@ -182,13 +194,24 @@ def test_the_command_line_answers_the_same(graphfilter, tables, tmp_path: Path) 
         out = ("--out", tmp_path / "run", "--overwrite", "--split", "part")
         done = graphfilter("fit", *words, *more, *out)
         assert done.code == 0, done.err
-        found = pd.read_csv(tmp_path / "run" / "predictions.csv").set_index("id")
-        return found.filter(like="north").iloc[:, 0].sort_index()
+        found = pd.read_csv(tmp_path / "run" / "predictions.csv", dtype={"id": str})
+        return found.set_index("id")[f"p_{looked_for}"].sort_index()
 
     first = fit(vertices, edges)
-    same = vertices[["part", "id", "place", *"abcd"]]
-    pd.testing.assert_series_equal(fit(same, edges.sample(frac=1, random_state=0)), first)
-    chance = (fit(vertices, edges, seed=1) - first).abs().mean()
-    changed = vertices.assign(a=vertices["a"] * 1000, d=vertices["d"] / 8)
+    for same in (
+        (vertices[["part", "id", "place", *"abcd"]], edges.sample(frac=1, random_state=0)),
+        (vertices, pd.concat([edges, edges[:9]])),
+    ):
+        pd.testing.assert_series_equal(fit(*same), first)
+    numbered = vertices.assign(place=vertices["place"].replace({"north": "0", "south": "1"}))
+    pd.testing.assert_series_equal(fit(numbered, edges, looked_for="0"), first, check_names=False)
+    chance = 1.5 * (fit(vertices, edges, seed=1) - first).abs().mean() + 0.005
+    changed = vertices.assign(a=vertices["a"] * 1000, d=vertices["d"] / 8 + 1.7e9)
     changed = changed[changed.columns[::-1]].sample(frac=1, random_state=0)
-    assert (fit(changed, edges) - first).abs().mean() < 1.5 * chance + 0.005
+    assert (fit(changed, edges) - first).abs().mean() < chance
+    alone = pd.DataFrame([{"id": "alone", **dict.fromkeys("abcd", 1e6), "part": ""}])
+    assert (fit(pd.concat([vertices, alone]), edges).drop("alone") - first).abs().mean() < chance
+    weighted = edges.assign(weight=np.linspace(0.5, 2, len(edges)))
+    in_other_unit = weighted.assign(weight=weighted["weight"] * 0.001)
+    moved = fit(vertices, weighted) - fit(vertices, in_other_unit)
+    assert moved.abs().mean() < chance

@@ -9,13 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
 from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor
-from graphfilter.data import make_karate
+from graphfilter.data import (
+    make_csbm,
+    make_karate,
+    open_store,
+    read_npz,
+    write_npz,
+    write_store,
+)
+from graphfilter.data.attributes import narrowed
 from graphfilter.filters import PowerFilterConfig
 from graphfilter.filters.base import _config_of, read_config
 from graphfilter.models import FilterNetworkConfig
@@ -299,3 +308,36 @@ def test_scales_of_numbers_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         damage(tmp_path, tensors={"target.scales": changed})
         with pytest.raises(ModelFileError, match="scales"):
             SGFRegressor.load(tmp_path)
+
+
+def test_large_numbers_keep_their_digits_anywhere(tmp_path: Path) -> None:
+    """Unix seconds, of which float32 has minutes: in files, new rows and requests, too."""
+    graph = make_csbm(60, n_features=3, frequency=0.2, seed=1)
+    X = np.asarray(graph.features, dtype=np.float64)
+    small = SGFClassifier(max_epochs=5, random_state=0).fit(X, graph.labels, graph=graph.edges)
+    X += 1.7e9
+    clf = SGFClassifier(max_epochs=5, random_state=0).fit(X, graph.labels, graph=graph.edges)
+    np.testing.assert_allclose(clf.outputs_, small.outputs_, atol=1e-5)
+    clf.save(tmp_path / "model")
+    loaded = SGFClassifier.load(tmp_path / "model")
+    far = graph.replace(features=X)
+    write_npz(far, tmp_path / "far.npz")
+    write_store(far, tmp_path / "far")
+    for held in (far, read_npz(tmp_path / "far.npz"), open_store(tmp_path / "far")):
+        assert held.checksum() == far.checksum()
+        np.testing.assert_array_equal(loaded.predict_proba(graph=held), clf.predict_proba())
+    frame = pd.DataFrame(X, index=[f"v{i}" for i in range(60)])
+    edges = [(f"v{a}", f"v{b}") for a, b in graph.edges]
+    named = SGFClassifier(max_epochs=5, random_state=0).fit(frame, graph.labels, graph=edges)
+    np.testing.assert_array_equal(named.predict_proba(frame.iloc[3:5]), named.predict_proba()[3:5])
+    rounded = SGFClassifier(max_epochs=1, feature_scaling="none").fit(graph=far)
+    assert "features have more digits than float32 has, and are rounded" in rounded.notes_[-1]
+
+
+def test_rows_keep_the_digits_that_they_have_beside_others() -> None:
+    rows = np.array([[0.1, 1.7e9 + 0.1], [0.3, 5.0]])
+    both = narrowed(rows)
+    assert (both.dtype, narrowed(rows[1:]).dtype) == (np.float64, np.float32)
+    np.testing.assert_array_equal(both[1], narrowed(rows[1:])[0])
+    assert both[0, 1] == rows[0, 1]
+    assert narrowed(np.array([[2**24]])).dtype == np.float32

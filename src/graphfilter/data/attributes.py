@@ -29,6 +29,8 @@ from graphfilter.util.words import count
 # per edge, is taken to hold identifiers instead of numbers.
 MOST_VERTICES = 1 << 22
 MOST_VERTICES_PER_EDGE = 100
+# Beyond this, float32 rounds by more than a twentieth.
+LARGE = 2**20
 
 
 def number_names(
@@ -155,6 +157,22 @@ def as_float32(values: Any, what: str, if_words: str, if_infinite: str) -> Any:
     return values
 
 
+def narrowed(features: Any) -> Features:
+    """Return features in float32, or in float64 where dense ones would lose digits.
+
+    Of large numbers alone more digits are kept: a row is the same with any others beside it.
+    """
+    small = as_float32(
+        features, "features", "encode text columns first.", "Fill or drop those first."
+    )
+    most = max(small.max(initial=0), -small.min(initial=0)) if isinstance(small, np.ndarray) else 0
+    if most <= LARGE or features.dtype == np.float32:
+        return small
+    exact = np.asarray(features, dtype=np.float64)
+    lost = (np.abs(small) > LARGE) & (small != exact)
+    return np.where(lost, exact, small) if lost.any() else small
+
+
 def on_host(values: Any) -> Any:
     """Turn a torch tensor, wherever it lies, into a numpy array; leave anything else alone."""
     try:
@@ -261,7 +279,7 @@ def check_changes(changes: dict[str, Any], n: int, old: Any = None) -> dict[str,
 
 
 def as_features(features: Any, n: int) -> Features | None:
-    """Return features as float32, dense or in CSR form; they must be finite."""
+    """Return features as :func:`narrowed` numbers, dense or in CSR form; they must be finite."""
     if features is None:
         return None
     check_sparse(features, "the features")
@@ -269,9 +287,7 @@ def as_features(features: Any, n: int) -> Features | None:
         check_real(features, "features")
     else:
         features = as_array(features, "features")
-    matrix = as_float32(
-        features, "features", "encode text columns first.", "Fill or drop those first."
-    )
+    matrix = narrowed(features)
     if sp.issparse(matrix):
         matrix.sum_duplicates()
     if matrix.ndim != 2:

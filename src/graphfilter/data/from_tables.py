@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from graphfilter.data.attributes import narrowed
 from graphfilter.data.edges import EdgeKinds, entry_keys, index_type
 from graphfilter.data.graph import Graph
 from graphfilter.tables.build import Elsewhere, named_columns, read_parts
@@ -313,4 +314,4 @@ def _stacked(features: Any, added: Any) -> Any:
     if sp.issparse(features):
         return sp.csr_array(sp.vstack([features, added], format="csr", dtype=np.float32))
     dense = added.toarray() if hasattr(added, "toarray") else added
-    return np.vstack([features, np.asarray(dense, dtype=np.float32)])
+    return np.vstack([features, narrowed(dense)])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from graphfilter.data.attributes import check_real, check_sparse, named_pairs, on_host
+from graphfilter.data.attributes import check_real, check_sparse, named_pairs, narrowed, on_host
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import FittedEstimator
 from graphfilter.estimators.targets import Target, detached, in_one_line
@@ -34,6 +34,7 @@ from graphfilter.util.words import count
 Index = NDArray[np.int64]
 # What a table is called that X is.
 _NAME = "X"
+_CHECKED: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
 def take_training(
@@ -109,7 +110,7 @@ def take_target(
         # Bound to a graph, the estimator's own X are vertex numbers; these are features.
         features = held.features if X is None and isinstance(held, Graph) else X
         check_sparse(features, "X")
-        features = check_array(features, accept_sparse="csr", dtype=np.float32)
+        features = narrowed(check_array(features, **_CHECKED))
     if graph is None and fitted is None and estimator.has_edges_:
         raise GraphError("a loaded model holds no graph; pass the graph of X too.")
     if graph is None and fitted is not None and fitted.n_edges:
@@ -500,8 +501,7 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     ):
         features = features.drop([name])
     check_sparse(features, "X")
-    options: Any = {"accept_sparse": "csr", "dtype": np.float32}
-    options["ensure_min_samples"] = 2 if reset else 1
+    options: Any = {**_CHECKED, "ensure_min_samples": 2 if reset else 1}
     odd = _odd_column(features)
     if reset:
         estimator.encoder_ = None if odd is None else _fit_encoder(features)
@@ -519,7 +519,7 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     if odd is not None:
         raise GraphError(f"X must hold numbers, as in the fit; column {odd}. Fill it in.")
     features = _in_order_of_the_fit(estimator, features, reset)
-    return validate_data(estimator, features, reset=reset, **options)
+    return narrowed(validate_data(estimator, features, reset=reset, **options))
 
 
 def named_features(estimator: FittedEstimator, features: Any) -> dict[str, Any]:
@@ -545,10 +545,8 @@ def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
     names = held.feature_names
     if reset:
         estimator.encoder_ = None
-        checked = check_array(
-            features, accept_sparse="csr", dtype=np.float32, ensure_min_samples=2,
-            estimator=estimator, input_name="X",
-        )  # fmt: skip
+        about = {"estimator": estimator, "input_name": "X"}
+        checked = check_array(features, **_CHECKED, ensure_min_samples=2, **about)
         estimator.n_features_in_ = checked.shape[1]
         vars(estimator).pop("feature_names_in_", None)
         if names is not None:
@@ -560,7 +558,7 @@ def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
             odd = [n for n in (*names, *known) if names.count(n) != known.count(n)] or names
             raise GraphError(f"the graph's features must be those of the fit; see {odd[0]!r}.")
         features = features[:, [names.index(name) for name in known]]
-    checked = check_array(features, accept_sparse="csr", dtype=np.float32)
+    checked = check_array(features, **_CHECKED)
     expected = estimator.n_features_in_ if known is None else len(known)
     if checked.shape[1] != expected:
         raise GraphError(

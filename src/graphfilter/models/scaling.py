@@ -78,10 +78,10 @@ class FeatureScaler:
             shift, deviation = _clipped_moments(dense, low, high)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         smallest = np.finfo(np.float32).tiny
-        constant = deviation <= np.maximum(1e-6 * np.abs(shift), smallest)
-        scale = np.where(constant, 1.0, deviation)
-        scales = shift.astype(np.float32), scale.astype(np.float32)
-        return cls(scaling, *scales, _bounds(low, high), loop)
+        rounding = 1e-6 if dense.dtype == np.float32 else 1e-14
+        constant = deviation <= np.maximum(rounding * np.abs(shift), smallest)
+        scale = np.where(constant, 1.0, deviation).astype(np.float32)
+        return cls(scaling, shift.astype(dense.dtype), scale, _bounds(low, high), loop)
 
     def transform(self, features: Features) -> Features:
         """Return scaled features; the input is left as it is."""
@@ -99,18 +99,18 @@ class FeatureScaler:
                 scaled.data /= np.repeat(sums, np.diff(scaled.indptr))
                 return scaled
             sums = or_one(np.abs(features).sum(axis=1, dtype=np.float64))
-            out = np.empty_like(features)
+            out = np.empty_like(features, dtype=np.float32)
             return np.divide(features, sums[:, None], out=out, casting="same_kind")
         if self.shift is not None and self.scale is not None:
             scaled = self._clipped(_dense(features)) - self.shift
             scaled /= self.scale
-            return scaled
+            return scaled.astype(np.float32, copy=False)
         if self.scale is not None:
             features = self._clipped(features)
             if sp.issparse(features):
                 return sp.csr_array(features @ sp.diags_array(1 / self.scale))
-            return features / self.scale
-        return features
+            features = features / self.scale
+        return features if sp.issparse(features) else features.astype(np.float32, copy=False)
 
     def _clipped(self, features: Features) -> Features:
         """Return features between the bounds of their columns; themselves where all are."""
@@ -142,7 +142,7 @@ def _clipped_moments(
 def _bounds(low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a range with as much again on each side."""
     width, most = high.astype(np.float64) - low, np.finfo(np.float32).max
-    return np.stack([low - width, high + width]).clip(-most, most).astype(np.float32)
+    return np.stack([low - width, high + width]).clip(-most, most).astype(low.dtype)
 
 
 def _few_and_filled(features: sp.csr_array) -> bool:

@@ -254,8 +254,7 @@ class Scorer:
         features: Any = None
         notes: tuple[str, ...] = ()
         if self.encoder is None:
-            with np.errstate(over="ignore"):
-                features = np.array(rows, dtype=np.float32)
+            features = np.array(rows, dtype=np.float64)
             features = features.reshape(len(rows), self.graph.n_features)
         else:
             try:
@@ -265,7 +264,8 @@ class Scorer:
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 remedy = "Send one type per column, as the fit has it, and null where missing."
                 _refuse(f"features of new vertices cannot be read: {error}", remedy)
-        if not np.isfinite(features.data if sp.issparse(features) else features).all():
+        sent = features.data if sp.issparse(features) else features
+        if not (np.abs(sent) <= np.finfo(np.float32).max).all():
             _refuse("features must be numbers that float32 holds.", "Send smaller ones.")
         return features, notes
 
