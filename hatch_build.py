@@ -5,12 +5,16 @@ leaves it out in any case, for the wheel that every platform can install; ``GRAP
 makes it an error where it cannot be built, for the wheels that are to have it.
 
 ``GRAPHFILTER_CORE=1`` builds a wheel without the research package and its entry points.
+
+What a package index shows is README.md with links that work there: into the repository that
+``GRAPHFILTER_URL`` names, as the release workflow does; without it, words and no pictures.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 KERNELS = Path("src", "graphfilter", "operators", "kernels")
 # What a compiler may not know, most first. GCC 13 takes apart some chains of fused operations and
@@ -67,6 +72,40 @@ class NativeKernelHook(BuildHookInterface):
         """
         if version == "editable":
             (Path(self.root) / KERNELS / "native.so").unlink(missing_ok=True)
+
+
+class PageHook(MetadataHookInterface):
+    """Give the metadata the page of an index, and the links of the project where they are known."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        url = os.environ.get("GRAPHFILTER_URL", "").rstrip("/")
+        root = Path(self.root)
+        text = (root / "README.md").read_text(encoding="utf-8")
+        stated = (root / "src" / "graphfilter" / "version.py").read_text(encoding="utf-8")
+        [version] = re.findall(r'^__version__ = "([^"]+)"$', stated, re.M)
+        page = with_links(text, url, "HEAD" if "dev" in version else f"v{version}")
+        metadata["readme"] = {"content-type": "text/markdown", "text": page}
+        if url:
+            places = {"Documentation": "docs/index.md", "Changelog": "CHANGELOG.md"}
+            there = {name: f"{url}/blob/HEAD/{path}" for name, path in places.items()}
+            metadata["urls"] = {"Repository": url, **there, "Issues": f"{url}/issues"}
+
+
+def with_links(text: str, url: str, tag: str) -> str:
+    """Return a page whose links into the repository lead to the one at a URL.
+
+    Without a URL a link is its words alone, and there are no pictures.
+    """
+
+    def placed(match: re.Match[str]) -> str:
+        picture, words, target = match.groups()
+        if target.startswith(("http:", "https:", "#")):
+            return match[0]
+        if not url:
+            return "" if picture else words
+        return f"{picture}[{words}]({url}/{'raw' if picture else 'blob'}/{tag}/{target})"
+
+    return re.sub(r"(!?)\[([^\]\n]*)\]\(([^)\s]+)\)", placed, text)
 
 
 def build_native(folder: Path) -> None:

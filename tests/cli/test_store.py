@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,10 +83,7 @@ def test_bad_words_for_a_store_are_one_line(graphfilter, tables, tmp_path) -> No
 
 
 def test_store_says_what_to_install(graphfilter, tables, tmp_path, monkeypatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "duckdb" else find(name)
-    )
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     result = graphfilter("store", *tables, "--out", tmp_path / "s")
     assert result.code == 2
     assert "pip install 'graphfilter[scale]'" in result.err

@@ -69,6 +69,21 @@ def test_vertices_set_aside_are_answered_for_as_unlabelled_ones_where_labels_are
     assert sizes[1] > sizes[0]
 
 
+def test_numbers_that_are_set_aside_correct_no_answer() -> None:
+    """What a committee misses on known vertices is added around them: not what these are."""
+    y, split = numbers(), stratified(np.zeros(N, dtype=int), 0)
+    aside = set_aside(split.val, 0.5, np.random.SeedSequence(draw_seed(7)).generate_state(1)[0])[1]
+    other = y.copy()
+    other[aside] = 10 - 3 * other[aside]
+    one, two = (
+        gf.GraphRegressor(
+            effort="low", max_epochs=6, calibration_fraction=0.5, random_state=7, scale="identity"
+        ).fit(graph=GRAPH, y=given, split=split)
+        for given in (y, other)
+    )
+    np.testing.assert_array_equal(one.predict(), two.predict())
+
+
 def test_intervals_are_those_of_split_conformal_prediction(tmp_path: Path) -> None:
     """Where all are equally hard, half the width is the ⌈0.8 · 21⌉-th smallest error of 20."""
     y = numbers()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -35,9 +37,11 @@ PLAIN = '#!/bin/sh\nexec cc "$@" -O0\n'
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """``hatch_build.py``, with a stand-in for its base: hatchling is there only while building."""
+    """``hatch_build.py``, with stand-ins for its bases: hatchling is there only while building."""
     name = "hatchling.builders.hooks.plugin.interface"
     monkeypatch.setitem(sys.modules, name, SimpleNamespace(BuildHookInterface=object))
+    name = "hatchling.metadata.plugin.interface"
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(MetadataHookInterface=object))
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -155,3 +159,39 @@ def test_kernel_of_a_compiler_without_openmp_multiplies_as_torch_does(
         torch.testing.assert_close(product, reference.multiply(flat, out=torch.empty_like(flat)))
     finally:
         native_library.cache_clear()
+
+
+@pytest.mark.parametrize("url", ["", "https://forge.example/who/graphfilter/"])
+def test_page_of_an_index_has_no_link_that_leads_nowhere(
+    hook: ModuleType, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHFILTER_URL", url)
+    made = hook.PageHook()
+    made.root = str(ROOT)
+    metadata: dict[str, Any] = {}
+    made.update(metadata)
+    assert metadata["readme"]["content-type"] == "text/markdown"
+    page = metadata["readme"]["text"]
+    links = re.findall(r"(!?)\[[^\]\n]*\]\(([^)\s]+)\)", page)
+    assert all(target.startswith("https://") for _, target in links)
+    assert bool(metadata.get("urls")) == bool(url)
+    assert len(page.splitlines()) == len((ROOT / "README.md").read_text("utf-8").splitlines())
+    if url:
+        assert metadata["urls"]["Repository"] == url.rstrip("/")
+        pictures = [target for picture, target in links if picture]
+        assert len(pictures) == 2
+        assert all(target.startswith(f"{url}raw/") for target in pictures)
+        assert f"({url}blob/" in page
+    else:
+        assert "docs/images" not in page
+        assert "What reproduces" in page
+
+
+def test_metadata_names_authors_and_the_pythons_that_are_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["authors"]
+    tested = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
+    listed = re.findall(r"3\.\d+", re.findall(r"python: (\[.+\])", tested)[0])
+    named = [c.rpartition(" ")[2] for c in project["classifiers"] if ":: 3." in c]
+    assert named == listed
+    assert project["requires-python"] == f">={listed[0]}"

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.util.errors import ConfigError, check_count, check_name
+from graphfilter.util.errors import ConfigError, check_count, check_name, import_extra
 from graphfilter.util.files import AnyPath
 from graphfilter.util.plugins import DATASETS, load_plug_ins
 
@@ -235,9 +235,7 @@ def make_karate() -> Graph:
     >>> gf.data.make_karate().classes.tolist()
     ['Mr. Hi', 'Officer']
     """
-    import networkx as nx
-
-    club = nx.karate_club_graph()
+    club = import_extra("networkx", "formats", "the karate club").karate_club_graph()
     n_vertices = club.number_of_nodes()
     return Graph.from_edges(
         np.array(club.edges),

@@ -43,7 +43,7 @@ from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.roles import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
-from graphfilter.util.errors import DataFileError, GraphError, check_name
+from graphfilter.util.errors import DataFileError, GraphError, check_name, import_extra
 from graphfilter.util.files import (
     PARSE_ERRORS,
     VERTEX_BYTES,
@@ -599,8 +599,7 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
     notes say so. GraphML with a document type or entities is refused: those can make a small
     file expand without limit, and GraphML needs neither.
     """
-    import networkx as nx
-
+    nx = import_extra("networkx", "formats", "reading GraphML or GML")
     suffix = Path(path).suffix.lower()
     check_name(f"file type for {str(path)!r}:", suffix, (".graphml", ".gml"))
     remedy = f"Write it again, for example with networkx.write_{suffix[1:]}."

@@ -37,7 +37,12 @@ from graphfilter.tables.columns import EncodedColumn
 from graphfilter.tables.encoder import TableEncoder, encode_column
 from graphfilter.tables.roles import Columns, EdgeRoles
 from graphfilter.tables.source import TableSource, reading_table
-from graphfilter.util.errors import ConfigError, DataFileError, GraphError, GraphFilterError
+from graphfilter.util.errors import (
+    DataFileError,
+    GraphError,
+    GraphFilterError,
+    import_extra,
+)
 from graphfilter.util.files import atomic_file
 from graphfilter.util.machine import blocks
 
@@ -102,13 +107,7 @@ def _mix(
 
 def check_engine() -> None:
     """Raise where DuckDB is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("duckdb") is None:
-        raise ConfigError(
-            "building a graph store needs the package duckdb, which is not installed. Install "
-            "it: pip install 'graphfilter[scale]'"
-        )
+    import_extra("duckdb", "scale", "building a graph store")
 
 
 def query_batches(

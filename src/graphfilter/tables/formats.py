@@ -20,7 +20,7 @@ from graphfilter.tables.cells import without_views
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
-from graphfilter.util.errors import DataFileError, GraphError
+from graphfilter.util.errors import DataFileError, GraphError, import_extra
 from graphfilter.util.files import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.util.words import listed_names
 
@@ -134,14 +134,7 @@ def _read_excel(path: Path, options: TextOptions) -> HeldTable:
 
 def _read_sheet(file: Path, title: str, path: Path) -> tuple[list[Sequence[Any]], tuple[str, ...]]:
     """Return the rows of a sheet, and what there is to say about it."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise DataFileError(
-            file,
-            "reading .xlsx needs openpyxl. Install it with pip install 'graphfilter[excel]', or "
-            "save the sheet as .csv.",
-        ) from None
+    openpyxl = import_extra("openpyxl", "excel", "reading .xlsx")
     budget = Budget(file)
     with zipfile.ZipFile(file) as archive:
         n_bytes = sum(info.file_size for info in archive.infolist())

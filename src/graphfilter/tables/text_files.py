@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfilter.tables.source import TableSource, check_width, counted, reading_table
-from graphfilter.util.errors import ConfigError
+from graphfilter.util.errors import ConfigError, import_extra
 from graphfilter.util.files import Budget
 from graphfilter.util.words import count
 
@@ -140,9 +140,9 @@ def _without_mark(chunk: bytes, n_letters: int) -> str:
         return "utf-8"  # with some damage, which the parser will name
     letters = sum(byte >= 128 or chr(byte).isalpha() for byte in chunk[:_HEAD_BYTES])
     if sum(byte >= 128 for byte in chunk[:_HEAD_BYTES]) > _NOT_WESTERN * letters:
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(chunk[:_HEAD_BYTES]).best()
+        what = "finding the encoding of text that is neither Unicode nor Western"
+        found = import_extra("charset_normalizer", "formats", what).from_bytes(chunk[:_HEAD_BYTES])
+        best = found.best()
         if best is not None and "\0" not in str(best):
             return best.encoding
     undefined = chunk.translate(None, bytes(b for b in range(256) if b not in _UNDEFINED_1252))

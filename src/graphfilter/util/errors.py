@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from math import nan
 from numbers import Integral, Real
 from os import PathLike
+from typing import Any
 
 # What float32 holds, in which settings are computed with.
 _LARGEST = 3.4e38
@@ -153,3 +155,17 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
     near = get_close_matches(name, list(names), n=1)
     return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def import_extra(module: str, extra: str, what: str) -> Any:
+    """Import a package that not everybody needs, or say which extra of this one brings it.
+
+    >>> import_extra("no_such_package", "formats", "reading GraphML")
+    Traceback (most recent call last):
+    graphfilter.util.errors.ConfigError: reading GraphML needs no_such_package, which is not ...
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        text = f"{what} needs {module}, which is not installed. Install it: pip install"
+        raise ConfigError(f"{text} 'graphfilter[{extra}]'") from None

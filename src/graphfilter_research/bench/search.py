@@ -20,21 +20,20 @@ from graphfilter.models import FilterNetwork, FilterNetworkConfig, ModelConfig
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, get_system, train_system
 from graphfilter.training import Callback, Progress
-from graphfilter.util.errors import ConfigError, DataFileError, GraphFilterError, check_count
+from graphfilter.util.errors import (
+    ConfigError,
+    DataFileError,
+    GraphFilterError,
+    check_count,
+    import_extra,
+)
 from graphfilter.util.machine import pick_device
 from graphfilter_research.bench.protocol import check_split_rule, draw_split
 
 
 def import_optuna() -> Any:
     """Return the module optuna, which is an optional dependency."""
-    try:
-        import optuna
-    except ImportError:
-        raise ConfigError(
-            "a search needs the package optuna, which is not installed. Install it: pip install "
-            "'graphfilter[search]'"
-        ) from None
-    return optuna
+    return import_extra("optuna", "search", "a search")
 
 
 def open_study(optuna: Any, name: str, storage: str | Path | None, max_epochs: int) -> Any:

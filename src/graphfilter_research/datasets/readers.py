@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from graphfilter.data.files import (
 from graphfilter.data.from_tables import read_tables
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.util.errors import ConfigError, DataFileError, GraphError, check_name
+from graphfilter.util.errors import DataFileError, GraphError, check_name, import_extra
 from graphfilter.util.files import AnyPath, Budget, load_arrays, open_archive, open_member, reading
 from graphfilter_research.datasets.safe_pickle import (
     edges_of_lists,
@@ -452,10 +451,7 @@ def _graphland_table(path: Path, *, named: bool = True) -> pa.Table:
 
 
 def _graphland_info(home: Path) -> dict[str, Any]:
-    try:
-        yaml: Any = importlib.import_module("yaml")
-    except ModuleNotFoundError:
-        raise ConfigError("reading GraphLand needs PyYAML: pip install pyyaml") from None
+    yaml = import_extra("yaml", "data", "reading GraphLand")
     path = home / "info.yaml"
     with reading(path, _GRAPHLAND, (yaml.YAMLError, UnicodeDecodeError, RecursionError)):
         info = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from graphfilter.data.datasets import Progress
 from graphfilter.data.files import drop_from_splits, note_unlabelled, read_npz, write_npz
 from graphfilter.data.graph import Graph
 from graphfilter.data.store import is_store, open_store
-from graphfilter.util.errors import ConfigError, DataFileError, check_name
+from graphfilter.util.errors import ConfigError, DataFileError, check_name, import_extra
 from graphfilter.util.files import AnyPath, reading, scratch_folder
 from graphfilter.util.records import sha256_of
 from graphfilter_research.datasets import readers
@@ -36,9 +37,12 @@ def cache_folder() -> Path:
     """Return the folder of built datasets: ``GRAPHFILTER_CACHE``, or the system's usual place."""
     if set_by_user := os.environ.get("GRAPHFILTER_CACHE"):
         return Path(set_by_user)
-    import pooch
-
-    return Path(pooch.os_cache("graphfilter"))
+    home, given = Path.home(), os.environ.get
+    if sys.platform == "win32":
+        local = Path(given("LOCALAPPDATA") or home / "AppData" / "Local")
+        return local / "graphfilter" / "graphfilter" / "Cache"
+    usual = home / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return Path(given("XDG_CACHE_HOME") or usual) / "graphfilter"
 
 
 def add_directions(graph: Graph, path: Path) -> Graph:
@@ -102,8 +106,7 @@ def download(
 
     ``name`` is what the dataset's file is called in a data folder, where not as ``target`` is.
     """
-    import pooch
-
+    pooch = import_extra("pooch", "data", "downloading a dataset")
     path = folder / file.path
     bar: Any = False if progress is None else _Bar(path.name, progress)
     responses: list[Any] = []
