@@ -54,10 +54,13 @@ def fix_missed(
 ) -> Callable[[Features], NDArray[np.float32]]:
     """Return what makes the filtered residuals around each vertex (n, N_FILTERED · T).
 
-    A labelled vertex sees those outside its fold only, so never its own.
+    A labelled vertex sees those outside its fold only, so never its own. Where nothing is told
+    there are no columns.
     """
 
     def make(_: Features) -> NDArray[np.float32]:
+        if "told_rows" not in found:
+            return np.zeros((graph.n_vertices, 0), dtype=np.float32)
         own = told_of(graph, found, known)
         values, is_told = found["told_values"], own >= 0
         n, width = graph.n_vertices, values.shape[1]

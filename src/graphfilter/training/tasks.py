@@ -184,8 +184,8 @@ def choose_scale(
 ) -> TargetScale:
     """Return the scale on which a simple model best foretells the validation vertices.
 
-    By likelihood, among those on which its mean error is not larger than with the numbers as they
-    are, and of ranks clearly smaller.
+    By likelihood, among those on which its mean error is not clearly larger than with the numbers
+    as they are, and of ranks clearly smaller.
 
     Parameters
     ----------
@@ -200,16 +200,21 @@ def choose_scale(
         return plain
     names = [name for name in SCALES if name != "log" or known.min() >= 0]
     scales = {name: TargetScale.fit(y[train], name) for name in names}
-    found, errors = dict[str, float](), dict[str, float]()
+    found, errors = dict[str, float](), dict[str, Array]()
     for name, scale in scales.items():
         predicted = predict(scale.transform(y[train]))
         found[name] = log_likelihood(scale, y[val], predicted, resolution(y[train]))
-        errors[name] = float(np.abs(y[val] - scale.undo(predicted)).mean())
-    # What is likelier must not be farther off in the number's own unit. Ranks are likelier where
-    # numbers repeat, too, and must be clearly nearer than the others.
-    most = dict.fromkeys(names, errors["identity"])
-    most["rank"] = NEARER * min(errors[name] for name in names if name != "rank")
-    found = {name: one for name, one in found.items() if errors[name] <= most[name]}
+        errors[name] = np.abs(y[val] - scale.undo(predicted))
+
+    def is_nearer(name: str) -> bool:
+        more = errors[name] - errors["identity"]
+        if name != "rank":  # No farther than chance.
+            return float(more.mean()) <= float(more.std()) / np.sqrt(len(val))
+        # Ranks are likelier where numbers repeat, too.
+        return errors[name].mean() <= NEARER * min(errors[n].mean() for n in names if n != name)
+
+    # What is likelier must not be farther off in the number's own unit.
+    found = {name: one for name, one in found.items() if is_nearer(name)}
     best = max(found, key=lambda name: found[name])
     return scales[best] if found[best] > found["identity"] + MARGIN else plain
 
