@@ -11,8 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
+from graphfilter.data import make_csbm, read_tables
+from graphfilter.runs.plan import SplitBy, choose_split
+from graphfilter.tables.dates import parse_moment, parse_times
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.util.errors import DataFileError
+from graphfilter.tables.formats import frame_table
+from graphfilter.util.errors import ConfigError, DataFileError
 
 
 def fit(cells: Any, **options: Any) -> TableEncoder:
@@ -81,6 +85,29 @@ def test_decimal_sign_is_that_of_the_fit(
     fitted: list[str], cells: list[str], values: list[float]
 ) -> None:
     np.testing.assert_array_equal(read(fit(fitted), cells)[0][:, 0], values)
+
+
+def weigh(
+    cells: list[str], encoder: TableEncoder | None = None
+) -> tuple[list[float], TableEncoder]:
+    ends = [f"v{i}" for i in range(len(cells) + 1)]
+    edges = pa.table({"source": ends[1:], "target": ends[:-1], "weight": cells})
+    vertices = pa.table({"id": ends, "x": range(len(ends))})
+    graph, found = read_tables(edges, vertices, encoder=encoder)
+    return graph.edge_weights.tolist(), found
+
+
+def test_weights_are_read_as_they_were_written_in_the_fit() -> None:
+    weights, encoder = weigh(["1.234,5", "7"])
+    assert weights == [1234.5, 7]
+    assert weigh(["1.234", "7"])[0] == pytest.approx([1.234, 7])
+    assert weigh(["1.234", "7"], TableEncoder.from_dict(encoder.to_dict()))[0] == [1234, 7]
+    with pytest.raises(DataFileError, match=r"row 1: column 'weight': '1,234' must have a dec"):
+        weigh(["1,234", "1,5"], weigh(["1,234.5"])[1])
+    weights, encoder = weigh(["12 %", "50 %"])
+    assert weights == pytest.approx([0.12, 0.5])
+    with pytest.raises(DataFileError, match="'12' is not a number with a per cent sign"):
+        weigh(["12", "50"], encoder)
 
 
 def test_a_number_of_either_sign_beside_others_of_another_is_refused() -> None:
@@ -161,6 +188,20 @@ def test_what_is_said_of_one_column_alone_is_not_left_out_among_many() -> None:
     begins = ("column 'x0' read as numbers", "4 more columns of this kind", "column 'y' read as")
     assert all(note.startswith(begin) for note, begin in zip(notes[:3], begins, strict=True))
     assert "1 cell is not a number with a per cent sign ('oops')" in notes[2]
+
+
+def test_times_to_divide_by_are_not_in_the_future_and_say_their_day() -> None:
+    column = ["01.02.62", "03.04.69", "05.06.45", "07.08.68"]
+    table = frame_table({"born": column}, "v")
+    times = parse_times(table.read(["born"]).column("born"), table, "born")
+    assert [str(day)[:4] for day in times.as_array()] == ["1962", "1969", "1945", "1968"]
+    with pytest.raises(ConfigError, match=r"must be a date like 2024-12-31; got '01\.02\.24'"):
+        parse_moment("01.02.24", are_dates=True)
+    graph = make_csbm(20, seed=0)
+    seconds = 86400.0 * (19_783 + np.arange(20))  # from 2024-03-01
+    assert graph.labels is not None
+    split, (note, *_) = choose_split(graph, 0, SplitBy("day", times=seconds))
+    assert f"testing on the latest, from 2024-03-{1 + split.test.min():02} on" in note
 
 
 NUMBER = st.sampled_from(

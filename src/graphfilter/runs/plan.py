@@ -133,6 +133,11 @@ def choose_split(
     elif by.times is not None:
         split = by_time(graph.labels, by.times)
         text = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."
+        first = np.nanmin(by.times[split.test], initial=np.inf)
+        if _NO_YEAR < abs(first) < np.inf:
+            # Which day and month dates were read as can be seen from it.
+            day = np.datetime64(int(first), "s").astype("datetime64[D]")
+            text = text.replace("latest", f"latest, from {day} on")
     else:
         assert by.groups is not None
         split = by_group(graph.labels, by.groups, seed)

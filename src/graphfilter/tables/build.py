@@ -44,7 +44,7 @@ from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
 from graphfilter.tables.near import NEAR
-from graphfilter.tables.numbers import check_numbers, guess_decimal, parse_numbers
+from graphfilter.tables.numbers import check_numbers, check_signs, parse_numbers
 from graphfilter.tables.roles import (
     OF_EDGES,
     Columns,
@@ -170,7 +170,7 @@ def read_edge_blocks(
     """Read the edges piece by piece, with other columns beside those of the roles."""
     import pyarrow as pa
 
-    row, decimal = 0, table.decimal
+    row, decimal, unit = 0, table.decimal or roles.written[:1] or ".", roles.written[1:]
     for batch in table.read_batches(list(dict.fromkeys([*roles.names, *others])), roles.header):
         with reading_table(table):
             ends = (roles.source, roles.target)
@@ -179,9 +179,9 @@ def read_edge_blocks(
         if roles.weight is not None:
             cells = Cells(pa.chunked_array([batch.column(roles.weight)]), roles.weight, table)
             with reading_table(table):
-                decimal = guess_decimal(cells, table, decimal)
                 remedy = "Fix it, or name another column with `weight`."
-                read = parse_numbers(cells, decimal)
+                read = parse_numbers(cells, decimal, unit)
+                check_signs(cells, read, decimal, row)
                 weights = check_numbers(cells, read, remedy, least=0, first_row=row)
         if roles.kind is not None:
             kinds = Cells(batch.column(roles.kind), roles.kind, table).text
@@ -287,7 +287,8 @@ def understand_tables(
         notes += suggest(table, encoder, vertices, labelled=labelled)
     if edge_roles.header:
         roles |= {"source": edge_roles.source, "target": edge_roles.target}
-        roles |= {"weight": edge_roles.weight} if edge_roles.weight else {}
+        if edge_roles.weight:
+            roles |= {"weight": edge_roles.weight, "written": edge_roles.written}
     if not remembered:
         encoder = replace(encoder, roles=tuple(roles.items()))
     return Meaning(table, roles, edge_roles, labels, classes, splits, encoder)

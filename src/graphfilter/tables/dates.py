@@ -369,7 +369,8 @@ def parse_times(column: Any, table: TableSource, name: str) -> Times:
                 f"column {name!r} must hold dates or numbers to divide by time; got "
                 f"{words[0]!r}. Write its dates like 2024-12-31.",
             )
-        return Times(read_seconds(cells, spelling), True)
+        newest = _find_newest(words, spelling) if "%y" in spelling else _NEWEST
+        return Times(read_seconds(cells, spelling, newest), True)
 
 
 def parse_moment(moment: Any, *, are_dates: bool) -> float:
@@ -381,7 +382,7 @@ def parse_moment(moment: Any, *, are_dates: bool) -> float:
     text = str(moment).strip()
     if are_dates:
         spelling = find_spelling([text], day_first=False)
-        if spelling in (None, TIME) or is_unclear([text], spelling):
+        if spelling in (None, TIME) or "%y" in spelling or is_unclear([text], spelling):
             raise ConfigError(f"as-of must be a date like 2024-12-31; got {text!r}.")
         return read_word(text, spelling)
     try:

@@ -303,7 +303,7 @@ class NumberColumn(EncodedColumn):
         name, read = cells.name, read or parse_numbers(cells, cells.decimal)
         if np.isnan(read.values).all():
             return None, f"column {name!r} left out: no cell of it is a number."
-        _check_signs(cells, read, cells.decimal)
+        check_signs(cells, read, cells.decimal)
         marks = [f"the currency {read.unit}"] if read.unit not in ("", "%") else []
         marks += ["per cent (12 % is 0.12)"] if read.unit == "%" else []
         if cells.decimal == ",":
@@ -331,7 +331,7 @@ class NumberColumn(EncodedColumn):
     def read(self, cells: Cells) -> Read:
         unit = self.unit if self.held or self.unit else "any"
         read = parse_numbers(cells, self.decimal, unit)
-        _check_signs(cells, read, self.decimal)
+        check_signs(cells, read, self.decimal)
         n_words = int(read.is_word.sum()) if read.other_units else 0
         if n_words and not self.is_readable(n_words, read.values[:, None]):
             problem = (
@@ -362,13 +362,13 @@ def _in_unit(unit: str) -> str:
     return "" if not unit else " with a per cent sign" if unit == "%" else f" in {unit}"
 
 
-def _check_signs(cells: Cells, read: Numbers, decimal: str) -> None:
+def check_signs(cells: Cells, read: Numbers, decimal: str, first_row: int = 0) -> None:
     """Refuse a number of either decimal sign beside some that have another than the fit's."""
     if read.unclear:
         row = cells.words.index(read.unclear)
         sign = {".": "point", ",": "comma"}[decimal]
         raise at_row(
-            cells.where, int((cells.codes == row).argmax()),
+            cells.where, first_row + int((cells.codes == row).argmax()),
             f"column {cells.name!r}: {read.unclear!r} must have a decimal {sign}, as before; other "
             "cells have not. Write all with one sign, and nothing between thousands.",
         )  # fmt: skip
@@ -407,7 +407,7 @@ def check_numbers(
         return values
     row = int(bad.argmax())
     if read.is_word[row]:
-        raise not_a_number(cells, row, remedy, first_row=first_row)
+        raise not_a_number(cells, row, remedy, first_row=first_row, unit=read.unit)
     problem = f"{str(cells.column[row].as_py())[:80]} is "
     if np.isnan(values[row]):
         problem = "it is missing"

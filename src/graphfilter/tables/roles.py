@@ -28,6 +28,7 @@ from graphfilter.tables.cells import (
 )
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
+from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.words import FEW_ROWS, reads_like_names
 from graphfilter.util.errors import DataFileError
@@ -376,7 +377,10 @@ def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EdgeRoles:
-    """Which columns of a table of edges are what, and whether its first line is a header."""
+    """Which columns of a table of edges are what, and whether its first line is a header.
+
+    ``written`` is how weights were written when a model was fitted: decimal sign, and unit if any.
+    """
 
     source: str
     target: str
@@ -384,6 +388,7 @@ class EdgeRoles:
     kind: str | None = None
     header: bool = True
     time: str | None = None
+    written: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -438,8 +443,22 @@ def choose_edge_roles(
             f"must be a table of edges; it has the columns of {vertices.name}, the table of "
             "vertices. Give another file, or name its columns with `source` and `target`.",
         )
+    if weight := roles.get("weight"):
+        roles["written"] = remembered.get("written") or _how_written(table, weight)
     known: Any = roles
     return EdgeRoles(**known), say_guesses(table.name, guesses)
+
+
+def _how_written(table: TableSource, weight: str) -> str:
+    """Return the decimal sign of the weights that a table begins with, and their unit if any."""
+    import pyarrow as pa
+
+    with reading_table(table):
+        for batch in table.read_batches([weight], True):
+            cells = Cells(pa.chunked_array([batch.column(weight)]), weight, table)
+            decimal = guess_decimal(cells, table)
+            return decimal + parse_numbers(cells, decimal).unit
+    return ""
 
 
 def _guess_ends(
