@@ -9,8 +9,10 @@ from tests.runs.made import made_fit, one_hot
 from graphfilter import SGFClassifier, SGFRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.explanation import Explanation, Reason
 from graphfilter.estimators.targets import Target, named_target
-from graphfilter.report.cases import cases_section
+from graphfilter.report.cases import cases_section, columns_section
+from graphfilter.report.neighbourhood import RADII, place_names, places_of
 from graphfilter.runs.answers import Decision
 from graphfilter.runs.cases import (
     MOST_EXPLAINED,
@@ -89,6 +91,34 @@ def test_label_errors_are_explained_against_the_given_label(fit: Fit) -> None:
         assert (found.vertex, found.predicted, found.against) == (str(vertex), answer, given)
         assert found.score > 0.5
     assert unsure.explanations[0].vertex == str(least_sure(fit)[0])
+
+
+def test_columns_move_the_answer_by_the_mean_of_what_they_add() -> None:
+    def why(*reasons: tuple[str, str, float]) -> Explanation:
+        made = tuple(Reason(kind, name, "", value) for kind, name, value in reasons)
+        return Explanation("v", "yes", "no", 0.9, 0.1, made)
+
+    near = ("neighbour", "u", -0.1), ("others", "2 other neighbours", 0.4)
+    one, two = why(("column", "age", 0.2), *near), why(("column", "age", -0.4))
+    shown = columns_section({0: one, 5: two})
+    assert shown is not None
+    rows = {row["title"]: (row["text"], row["width"]) for row in shown["rows"]}
+    assert rows == {"age": ("30.0", 100), "all neighbours together": ("15.0", pytest.approx(50))}
+    assert columns_section({}) is None
+
+
+def test_names_in_a_picture_lie_on_nothing(fit: Fit) -> None:
+    book = CaseBook.of_fit(fit)
+    for vertex in range(0, 80, 9):
+        found = book.neighbourhood(vertex)
+        names = place_names(found)
+        assert names[0][2].startswith(str(vertex))
+        boxes = [(x, y, 1.5 * len(text), 3.2) for x, y, text in names.values()]
+        dots = zip(100 + 84 * places_of(found) * (1, -1), found.steps.tolist(), strict=True)
+        boxes += [(*place, RADII[step], RADII[step]) for place, step in dots]
+        for i, (x, y, wide, high) in enumerate(boxes[: len(names)]):
+            for left, top, width, height in boxes[i + 1 :]:
+                assert abs(x - left) >= wide + width - 0.2 or abs(y - top) >= high + height - 0.2
 
 
 def test_bars_point_to_the_side_of_their_sign(fit: Fit) -> None:

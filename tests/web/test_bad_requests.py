@@ -138,7 +138,7 @@ def test_body_without_end_is_cut_off(ask: WebClient) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
         ("POST", "/score/", 404),
         ("GET", "/score", 405),
         ("POST", "/docs", 405),

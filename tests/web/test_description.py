@@ -10,6 +10,7 @@ import pandas as pd
 from tests.web_client import WebClient
 
 import graphfilter as gf
+from graphfilter.report.cases import render_why
 from graphfilter.runs.loading import RunDescription
 from graphfilter.web.endpoint import (
     Limits,
@@ -29,7 +30,9 @@ def refs(content: Any) -> set[str]:
 def test_document_describes_every_address_and_resolves(ask: WebClient) -> None:
     document = ask("GET", "/openapi.json").json
     assert document["openapi"].startswith("3.1")
-    assert set(document["paths"]) == {"/score", "/health", "/model", "/openapi.json", "/docs"}
+    assert set(document["paths"]) == {
+        "/score", "/health", "/model", "/openapi.json", "/docs", "/why",
+    }  # fmt: skip
     assert refs(document) == set(document["components"]["schemas"]) - {"Link"}
     for path, methods in document["paths"].items():
         if "get" in methods:
@@ -73,7 +76,7 @@ def test_page_loads_nothing_and_escapes_what_it_shows(ask: WebClient) -> None:
     # 60 rows of a column called id; a new one has what is usual in its columns.
     said = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", page))
     assert "It knows 60 rows and " in said
-    assert " between them, and says which of coffee, tea each is." in said
+    assert " between them, and says whether each is coffee or tea." in said
     assert "vertices per request" not in said
     for word in ("/score", "colour", "green", "coffee", "429", "curl"):
         assert word in page
@@ -86,6 +89,37 @@ def test_page_loads_nothing_and_escapes_what_it_shows(ask: WebClient) -> None:
     assert "<b>" not in page
     assert "<i>" not in page
     assert "$TOKEN" in page
+    page = render_why(scorer.book, scorer.noun, "0") + render_why(scorer.book, scorer.noun, "")
+    assert "<b>" not in page
+    assert "<i>" not in page
+
+
+def test_page_says_why_with_a_picture_that_leads_on(ask: WebClient) -> None:
+    assert ask("GET", "/").body == ask("GET", "/docs").body
+    listed = ask("GET", "/why").body.decode()
+    first = re.findall(r'<a href="/why\?id=(.*?)">(.*?)</a>', listed)
+    assert first
+    assert all(link == name for link, name in first)
+    why = ask("GET", f"/why?id={first[0][0]}")
+    assert why.headers["content-type"].startswith("text/html")
+    page = why.body.decode()
+    assert not re.search(r"<script|src=|https?://", page)
+    known = {row["id"] for row in ask("POST", "/score", {"ids": [first[0][0]]}).json["vertices"]}
+    around = set(re.findall(r'<a href="/why\?id=(.*?)"><circle', page))
+    assert known < around
+    assert "an average row with as many neighbours" in page
+    assert ask("GET", "/why?id=nobody").status == 404
+
+
+def test_categories_of_many_values_are_words() -> None:
+    names = [f"Ann {i % 200:03d}" for i in range(400)]
+    frame = pd.DataFrame({"id": range(400), "name": names, "y": list("ab") * 200})
+    graph, encoder = gf.read_tables(None, frame, label="y", link=["name"])
+    clf = gf.SGFClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graph=graph)
+    scorer = Scorer(clf, RunDescription(), encoder, graph)
+    assert example_new(scorer)["vertices"][0]["features"] == {"name": names[0]}
+    page = render_docs(scorer, Limits(), "http://127.0.0.1:1", token=False)
+    assert f"{names[0]}, {names[1]}, " in page
 
 
 def test_features_without_names_are_described_as_a_list() -> None:

@@ -70,31 +70,38 @@ class Serve(RunOptions):
         limits.check()
         token = None if self.token_file is None else read_token(self.token_file)
         estimator, about, encoder = self.load()
-        graph = self._take_graph(about, encoder)
+        graph, folder = self._take_graph(about, encoder)
         with waiting("scoring the vertices of the graph", quiet=self.quiet):
-            scorer = Scorer(estimator, about, encoder, graph, self.within)
+            scorer = Scorer(estimator, about, encoder, graph, self.within, folder)
         running = Endpoint(scorer, host=self.host, port=self.port, token=token, limits=limits)
 
         def announce() -> None:
             say(f"Serving {self.run} at {running.url}")
             if running.token is not None and token is None:
                 say(f"Requests must carry the header Authorization: Bearer {running.token}")
-            notes = [f"{running.url}/docs describes the requests.", "press Ctrl-C to stop it."]
+            notes = [
+                f"{running.url}/docs describes the requests, {running.url}/why says why.",
+                "press Ctrl-C to stop it.",
+            ]
             tell(notes, quiet=self.quiet)
 
         serve(running, announce)
 
-    def _take_graph(self, about: "RunDescription", encoder: "TableEncoder | None") -> "Graph":
-        """Return the graph that was named, that kept with the run, or that it was made from."""
+    def _take_graph(
+        self, about: "RunDescription", encoder: "TableEncoder | None"
+    ) -> "tuple[Graph, Path | None]":
+        """Return the graph that was named or that the run was made from; or the one kept with it,
+        and its folder where it keeps what was answered, too.
+        """
         from graphfilter.runs.loading import read_kept_graph
         from graphfilter.util.words import count
 
         if self.words(GraphOptions) or not about.graph_sha256:
-            return self.read_as(about, encoder)
+            return self.read_as(about, encoder), None
         graph = read_kept_graph(self.run, about)
         n, m = count(graph.n_vertices, "vertex", "vertices"), count(graph.n_edges, "edge")
         tell([f"using the graph saved with the run: {n}, {m}."], quiet=self.quiet)
-        return graph
+        return graph, self.run if about.cases_sha256 else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+
+from graphfilter.estimators.earlier import ids_of
 from graphfilter.estimators.explanation import Explanation
-from graphfilter.report.neighbourhood import places_of
+from graphfilter.report.html import render_page
+from graphfilter.report.neighbourhood import RADII, place_names, places_of
 from graphfilter.runs.cases import (
     DOUBTED,
     LARGEST_ERRORS,
     LEAST_SURE,
     MOST_LIKELY,
     MOST_LISTED,
+    CaseBook,
     Neighbourhood,
     WorkList,
 )
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.training import REGRESSION
-from graphfilter.util.pictures import shorten
-from graphfilter.util.words import number
+from graphfilter.util.words import Noun, number
 
-MOST_DOTS_NAMED = 14
+MOST_FIRST = 20
 MOST_COLUMNS, ALL_NEIGHBOURS = 15, "all neighbours together"
 
 
@@ -39,9 +44,7 @@ def _table(fit: Fit, listed: WorkList, reasons: Mapping[int, Explanation]) -> di
         table = _errors_table(fit, listed, cut)
     else:
         table = _classes_table(fit, listed, cut, reasons)
-    whys = [_why(one) for one in listed.explanations]
-    for why, found in zip(whys, listed.neighbourhoods, strict=False):
-        why["around"] = _around(found)
+    whys = [view_case(*both) for both in zip_longest(listed.explanations, listed.neighbourhoods)]
     return {"id": listed.name, **table, "whys": whys}
 
 
@@ -145,32 +148,28 @@ def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _why(listed: Explanation) -> dict[str, Any]:
-    """Return one explanation, with what adds to it as bars."""
+def view_case(listed: Explanation, found: Neighbourhood | None = None) -> dict[str, Any]:
+    """Return an explanation with what adds to it as bars, and what is around the vertex."""
     return {
         "explanation": listed,
         "sentence": listed.sentence,
-        "around": None,
+        "around": None if found is None else _around(found),
         "parts": _bars(listed),
     }
 
 
 def _around(found: Neighbourhood) -> dict[str, Any]:
-    """Return what is around a vertex as dots and lines in a square of 200."""
+    """Return what is around a vertex as dots, lines and names in a square of 200."""
     places = (100 + 84 * places_of(found) * (1, -1)).round(1).tolist()
     low, high = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
     shades = (100 * (found.answers - low) / ((high - low) or 1)).round().astype(int).tolist()
     rows = zip(places, found.ids, found.known, shades, found.steps.tolist(), strict=True)
-    # The likely ones of many, so that names do not lie on each other; a pointer shows the others.
-    few = len(found.ids) <= MOST_DOTS_NAMED
     dots = [
-        {"x": x, "y": y, "id": shorten(id, 14), "known": shorten(known, 14), "shade": shade,
-         "size": (9, 6, 4)[step], "named": few or not step or shade >= 50,
-         "anchor": "start" if x < 40 else "end" if x > 160 else "middle"}
+        {"x": x, "y": y, "id": id, "known": known, "shade": shade, "size": RADII[step]}
         for (x, y), id, known, shade, step in rows
-    ]  # fmt: skip
+    ]
     lines = [(*places[u], *places[v], 0 in (u, v)) for u, v in found.edges.tolist()]
-    return {"found": found, "dots": dots, "lines": lines}
+    return {"found": found, "dots": dots, "lines": lines, "names": place_names(found).values()}
 
 
 def _bars(listed: Explanation) -> list[dict[str, Any]]:
@@ -182,3 +181,23 @@ def _bars(listed: Explanation) -> list[dict[str, Any]]:
         bar = {"title": title, "value": value, "text": listed.write(value, part=i > 0)}
         bars.append(bar | {"left": 50 - width if value < 0 else 50, "width": width})
     return bars
+
+
+def render_why(book: CaseBook, noun: Noun, id: str) -> str:
+    """Return the page that says why a vertex is answered so; of none the first of the list."""
+    decision, case, by = book.decision, None, book.outputs.max(axis=1)
+    if decision is not None:
+        names = [str(name) for name in book.estimator.target_names_]
+        by = book.outputs[:, names.index(decision.positive)]
+    ids = ids_of(book.graph)
+    first = [(str(ids[v]), by[v]) for v in np.argsort(-by, kind="stable")[:MOST_FIRST].tolist()]
+    if id:
+        number = book.number(id)
+        (explanation,) = book.explain([number])
+        around = book.neighbourhood(number) if book.graph.n_edges else None
+        case = view_case(explanation, around)
+    return render_page(
+        "why.html.j2", noun=noun, case=case, first=first, decision=decision,
+        title=id or noun.put("Why is a vertex predicted so?"),
+        is_share=book.estimator.task_ is not REGRESSION,
+    )  # fmt: skip

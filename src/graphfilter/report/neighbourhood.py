@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg")
 # Light to dark, also in grey.
 _COLOURS = "YlOrRd"
-# More names than this lie on each other.
-_MOST_NAMED = 26
+# Radius of a dot by its steps, and half the width of a letter and the height of a name.
+RADII, _LETTER, _LINE = (9, 6, 4), 1.5, 3.2
 
 
 def places_of(found: Neighbourhood) -> NDArray[np.float64]:
@@ -48,6 +48,31 @@ def places_of(found: Neighbourhood) -> NDArray[np.float64]:
     return places
 
 
+def place_names(found: Neighbourhood) -> dict[int, tuple[float, float, str]]:
+    """Return where names stand in a square of 200 whose y goes down, the likeliest placed first.
+
+    Those that would lie on a dot or on another name are left out.
+    """
+    centres = 100 + 84 * places_of(found) * (1, -1)
+    radii = np.array(RADII)[found.steps]
+    taken = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(centres, radii, strict=True)]
+    placed = dict[int, tuple[float, float, str]]()
+    for i in sorted(range(len(radii)), key=lambda i: (found.steps[i] > 0, -found.answers[i])):
+        text = shorten(found.ids[i], 14)
+        text += f": {shorten(found.known[i], 14)}" if found.known[i] else ""
+        (x, middle), half = centres[i].tolist(), _LETTER * len(text)
+        for y in (middle + radii[i] + 4, middle - radii[i] - 4):
+            box = (x - half, y - _LINE, x + half, y + _LINE)
+            if not any(
+                box[0] < right and left < box[2] and box[1] < low and high < box[3]
+                for left, high, right, low in taken
+            ):
+                taken.append(box)
+                placed[i] = (round(x, 1), round(y, 1), text)
+                break
+    return placed
+
+
 def draw_neighbourhood(found: Neighbourhood) -> Figure:
     """Draw what is around a vertex: colours are answers, thick rims are vertices that are known."""
     from matplotlib.figure import Figure
@@ -67,15 +92,10 @@ def draw_neighbourhood(found: Neighbourhood) -> Figure:
         s=np.array([520, 240, 110])[found.steps], linewidths=np.where(known, 2.6, 0.8).tolist(),
         edgecolors=np.where(known, "#000000", "#777777").tolist(), zorder=3,
     )  # fmt: skip
-    for i, (x, y) in enumerate(places.tolist()):
-        if i and (found.steps[i] == 2 and not known[i] and len(found.ids) > _MOST_NAMED):
-            continue
-        words = shorten(found.ids[i], 14)
-        words += f"\n{shorten(found.known[i], 14)}" if known[i] else ""
-        axes.annotate(
-            words, (x, y), (0, -13 if i else -17), textcoords="offset points", ha="center",
-            va="top", fontsize=9 if not i else 7.5, fontweight="bold" if not i else "normal",
-            zorder=4, bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.7},
+    for i, (x, y, text) in place_names(found).items():
+        axes.text(
+            (x - 100) / 84, (100 - y) / 84, text, ha="center", va="center", zorder=4,
+            fontsize=7.5 if i else 9, fontweight="normal" if i else "bold",
         )  # fmt: skip
     of = f"probability of “{found.of}”" if found.is_share else f"predicted {found.of}"
     figure.colorbar(dots, ax=axes, label=of, shrink=0.6)

@@ -11,11 +11,12 @@ import json
 import secrets
 import shlex
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -28,8 +29,10 @@ from graphfilter.data.from_tables import grow
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
-from graphfilter.report.html import TEMPLATES as SHARED_TEMPLATES, make_environment
+from graphfilter.report.cases import render_why
+from graphfilter.report.html import render_page
 from graphfilter.runs.answers import answers_of
+from graphfilter.runs.cases import CaseBook
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.columns import Features
@@ -64,6 +67,7 @@ EXAMPLE = (
     'Send {"ids": ["7"]}, or {"vertices": [{"features": {...}, "neighbours": ["7"]}]}; see /docs.'
 )
 Id = str | int
+Computed = TypeVar("Computed")
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -173,6 +177,8 @@ class Scorer:
     within : int, optional
         New vertices are scored on the vertices at most so many edges away from them, where these
         are less than half of all; on the whole graph otherwise, and where None.
+    folder : path, optional
+        The run, where the graph is the one that is kept with it.
     """
 
     def __init__(
@@ -182,7 +188,9 @@ class Scorer:
         encoder: TableEncoder | None,
         graph: Graph,
         within: int | None = None,
+        folder: Path | None = None,
     ) -> None:
+        self.folder = folder
         self.within = None if within is None else check_count("within", within, most=2**63)
         self.estimator, self.run, self.encoder = estimator, run, encoder
         self.names = [str(name) for name in estimator.target_names_]
@@ -202,6 +210,12 @@ class Scorer:
         if encoder is not None:
             kind = [encoder.vertex_kind] if encoder.vertex_kind else []
             self.columns = tuple(dict.fromkeys([*(c.name for c in encoder.columns), *kind]))
+
+    @cached_property
+    def book(self) -> CaseBook:
+        """Explains the vertices of the graph, with what the run keeps of its own."""
+        graph = self.graph if self.folder is None else None
+        return CaseBook.of_run(self.folder or "", self.estimator, self.run, self.encoder, graph)
 
     def score_known(self, ids: Sequence[str]) -> Scores:
         """Look up the predictions for vertices of the graph."""
@@ -443,10 +457,11 @@ class Endpoint(Service):
             ("GET", "/model", self.model),
             ("GET", "/openapi.json", self.openapi),
             ("GET", "/docs", self.docs),
+            ("GET", "/why", self.why),
         ]
         addresses = f"Addresses: {', '.join(path for _, path, _ in routes)}."
         super().__init__(
-            make_app(routes, self.check_access, addresses), listener,
+            make_app([*routes, ("GET", "/", self.docs)], self.check_access, addresses), listener,
             on_close=lambda: self._worker.shutdown(wait=False, cancel_futures=True),
             seconds_to_answer=SECONDS_TO_ANSWER,
         )  # fmt: skip
@@ -471,7 +486,7 @@ class Endpoint(Service):
         body = await read_body(request, self.limits.bytes)
         ids, vertices = read_score_request(body, self.limits)
         known = self.scorer.score_known(ids)
-        new = await self._score_new(vertices) if vertices else Scores([])
+        new = await self._in_turn(self.scorer.score_new, vertices) if vertices else Scores([])
         return JSONResponse({"vertices": [*known.vertices, *new.vertices], "notes": [*new.notes]})
 
     async def health(self, request: Request) -> Response:
@@ -487,7 +502,13 @@ class Endpoint(Service):
         url, token = str(request.base_url).rstrip("/"), self.token is not None
         return HTMLResponse(render_docs(self.scorer, self.limits, url, token=token))
 
-    async def _score_new(self, vertices: list[Vertex]) -> Scores:
+    async def why(self, request: Request) -> Response:
+        id = request.query_params.get("id", "")
+        self.scorer.score_known([id] if id else [])  # One of them, or an error.
+        page = await self._in_turn(lambda: render_why(self.scorer.book, self.scorer.noun, id))
+        return HTMLResponse(page)
+
+    async def _in_turn(self, compute: Callable[..., Computed], *sent: Any) -> Computed:
         limits = self.limits
         if not self._free.acquire(blocking=False):
             raise RequestError(
@@ -495,7 +516,7 @@ class Endpoint(Service):
                 f"at most {limits.waiting} requests with new vertices are taken at a time.",
                 "Try again soon, or send several vertices per request.",
             )
-        work = self._worker.submit(self.scorer.score_new, vertices)
+        work = self._worker.submit(compute, *sent)
         # A computation that has begun goes on when nobody waits for it any more, and counts.
         work.add_done_callback(lambda _: self._free.release())
         try:
@@ -538,7 +559,7 @@ def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
     for column in scorer.encoder.columns:
         entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
         if column.kind == "category":
-            entry["categories"] = column.to_dict()["categories"]
+            entry["categories"] = list(getattr(column, "categories", ()))
         if column.kind == "list":
             entry["length"] = len(column.fill)
         if isinstance(column, NumberColumn):
@@ -617,7 +638,9 @@ def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str
     if scorer.can_grow:
         requests[f"A new {noun.one}"] = example_new(scorer)
     what = {"regression": f"predicts {names}", "multilabel": f"says which of {names} each has"}
-    what = what.get(scorer.estimator.task_.name, f"says which of {names} each is")
+    what = what.get(
+        scorer.estimator.task_.name, f"says whether each is {' or '.join(scorer.names)}"
+    )
     of = f"{noun.count(graph.n_vertices)} and {count(graph.n_edges, 'connection')} between them"
     about = f"It knows {of if graph.n_edges else noun.count(graph.n_vertices)}, and {what}."
     header = ' -H "Authorization: Bearer $TOKEN"' if token else ""
@@ -626,15 +649,9 @@ def render_docs(scorer: Scorer, limits: Limits, url: str, *, token: bool) -> str
         for title, body in requests.items()
     }
     answer = {"vertices": scorer.score_known(example_ids(scorer)["ids"]).vertices, "notes": []}
-    template = make_environment(TEMPLATES).get_template("docs.html.j2")
-    return template.render(
-        style=(SHARED_TEMPLATES / "base.css").read_text("utf-8"),
-        document=describe_endpoint(scorer),
-        title=f"{graph.name}: predictions for {noun.many}",
-        about=about,
-        noun=noun,
-        model=describe_model(scorer, limits),
-        requests=commands,
+    return render_page(
+        "docs.html.j2", folder=TEMPLATES, document=describe_endpoint(scorer), about=about,
+        title=f"{graph.name}: predictions for {noun.many}", noun=noun,
+        model=describe_model(scorer, limits), requests=commands, token=token,
         answer=json.dumps(answer, indent=2, ensure_ascii=False),
-        token=token,
-    )
+    )  # fmt: skip

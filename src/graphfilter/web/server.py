@@ -50,7 +50,7 @@ TERMINATED = 128 + signal.SIGTERM
 # No page may load or send anything elsewhere, even if something in it tried to.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
-    "style-src 'self' 'unsafe-inline'; img-src data: blob:; form-action 'none'; "
+    "style-src 'self' 'unsafe-inline'; img-src data: blob:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
