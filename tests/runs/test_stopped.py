@@ -13,7 +13,7 @@ from graphfilter import Graph, GraphClassifier, SGFClassifier, SystemClassifier
 from graphfilter.data import make_csbm
 from graphfilter.runs.findings import conclude
 from graphfilter.runs.fit import Fit, train_baselines, train_fit
-from graphfilter.runs.plan import FitRequest, Source, plan_fit
+from graphfilter.runs.plan import Source, plan_fit
 from graphfilter.training import Callback, Progress
 
 GRAPH = make_csbm(60, mean_degree=6, n_features=5, frequency=0.3, seed=2)
@@ -22,10 +22,10 @@ DIRECTED = Graph.from_edges(
 )
 QUICK: dict[str, Any] = {"max_epochs": 3, "random_state": 0}
 SYSTEM = SystemClassifier(model="hop-mlp", **QUICK)
-KINDS: dict[str, tuple[Graph, Any, FitRequest]] = {
-    "networks and repeats": (GRAPH, SGFClassifier(n_members=2, **QUICK), FitRequest(repeats=2)),
-    "with and without directions": (DIRECTED, SGFClassifier(**QUICK), FitRequest()),
-    "hops": (GRAPH, SYSTEM, FitRequest()),
+KINDS: dict[str, tuple[Graph, Any]] = {
+    "several networks": (GRAPH, SGFClassifier(n_members=2, **QUICK)),
+    "with and without directions": (DIRECTED, SGFClassifier(**QUICK)),
+    "hops": (GRAPH, SYSTEM),
 }
 
 
@@ -34,8 +34,8 @@ class Stop(BaseException):
 
 
 def fitted(kind: str, callback: Callback) -> Fit:
-    graph, estimator, request = KINDS[kind]
-    return train_fit(plan_fit(Source(graph), 0), estimator, request=request, callback=callback)
+    graph, estimator = KINDS[kind]
+    return train_fit(plan_fit(Source(graph), 0), estimator, callback=callback)
 
 
 def answers(fit: Fit) -> list[np.ndarray]:

@@ -94,6 +94,7 @@ def weigh(
     edges = pa.table({"source": ends[1:], "target": ends[:-1], "weight": cells})
     vertices = pa.table({"id": ends, "x": range(len(ends))})
     graph, found = read_tables(edges, vertices, encoder=encoder)
+    assert graph.edge_weights is not None
     return graph.edge_weights.tolist(), found
 
 
@@ -198,7 +199,7 @@ def test_times_to_divide_by_are_not_in_the_future_and_say_their_day() -> None:
     with pytest.raises(ConfigError, match=r"must be a date like 2024-12-31; got '01\.02\.24'"):
         parse_moment("01.02.24", are_dates=True)
     graph = make_csbm(20, seed=0)
-    seconds = 86400.0 * (19_783 + np.arange(20))  # from 2024-03-01
+    seconds = np.arange(19_783, 19_803, dtype=np.float64) * 86400  # from 2024-03-01
     assert graph.labels is not None
     split, (note, *_) = choose_split(graph, 0, SplitBy("day", times=seconds))
     assert f"testing on the latest, from 2024-03-{1 + split.test.min():02} on" in note
