@@ -97,7 +97,7 @@ def test_tables_are_searched_and_downloaded(graph: Graph, visit, tmp_path: Path)
     with report.page.expect_download() as download:
         report.page.locator("button[data-table=least-sure]").click()
     lines = download.value.path().read_text().splitlines()
-    assert lines[0].startswith('"Vertex","Part","Label"')
+    assert lines[0].startswith('"Vertex","Predicted","Label"')
     assert [line.split(",")[0] for line in lines[1:]] == [f'"{wanted}"']
     report.check()
 

@@ -59,7 +59,7 @@ def test_new_rows_are_answered_beside_those_near_them(
     new = ("--vertices", houses / "new.csv", "--quiet")
     done = graphfilter("predict", run, "--with", "run", *new, "--out", tmp_path / "p.csv")
     assert done.code == 0, done.err
-    assert re.search(r"6 new vertices, [67]\d new edges", " ".join(done.out.split()))
+    assert re.search(r"6 new houses, [67]\d new edges", " ".join(done.out.split()))
     found = read(tmp_path / "p.csv")
     assert list(found) == [f"h{i}" for i in range(N, N + NEW)]
     # Served in one request, they are beside each other, too, whatever is asked of distances.

@@ -14,7 +14,6 @@ they declare (:data:`RUN` if none), in the order of :data:`PANELS`; those that a
 (:data:`RARE`) are shown by ``--help-all``.
 
 >>> from dataclasses import dataclass
->>> from typing import ClassVar
 >>> from graphfilter.cli.app import make_command
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Greet:
@@ -28,7 +27,7 @@ they declare (:data:`RUN` if none), in the order of :data:`PANELS`; those that a
 ...         In capital letters.
 ...     '''
 ...
-...     first: ClassVar[str] = "name"
+...     first = "name"
 ...     name: str = "you"
 ...     loud: bool = False
 ...
