@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -86,6 +88,28 @@ def test_weights_of_samples_are_refused_by_the_name_of_the_class(estimator) -> N
         estimator.fit(TABLE.to_numpy(), LABELS, graph=GRAPH.edges, sample_weight=np.ones(N))
     with pytest.raises(TypeError, match=rf"{name}\.fit\(\) takes no edges; it takes"):
         estimator.fit(TABLE.to_numpy(), LABELS, edges=GRAPH.edges)
+
+
+def test_importances_are_those_of_shuffled_columns_by_name() -> None:
+    """Of a table with words and gaps one per column; the same after pickling."""
+    rng = np.random.default_rng(0)
+    good, word = rng.normal(size=N), rng.choice(["red", "blue"], N)
+    labels = np.where(good + (word == "red") > 0.5, "yes", "no")
+    gaps = np.where(rng.random(N) < 0.3, np.nan, rng.normal(size=N))
+    table = pd.DataFrame({"noise": rng.normal(size=N), "good": good, "word": word, "gap": gaps})
+    none = np.empty((0, 2), int)
+    model = quick(max_epochs=60).fit(table, labels, graph=none)
+    found = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    assert min(found["good"], found["word"]) > max(found["noise"], found["gap"])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    model.fit(table[["noise"]], good > 0, graph=none)
+    assert model.feature_importances_.shape == (1,)
+    numbers = gf.SGFRegressor(max_epochs=60, random_state=0)
+    numbers.fit(np.column_stack([gaps > 0, good]), good, graph=none)
+    importances = numbers.feature_importances_
+    assert importances[1] > 0.5 > importances[0]
+    assert not hasattr(quick(), "feature_importances_")
 
 
 def test_directions_that_are_dropped_are_warned_of() -> None:

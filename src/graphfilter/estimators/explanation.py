@@ -268,6 +268,8 @@ MOST_PARTS = 8
 MOST_CANDIDATES = 40
 # The same, and vertices two steps away that are seen, where an explanation is to be quick.
 FEW_CANDIDATES, FEW_SECOND = 12, 20
+# Times that a column is shuffled for its importance.
+N_SHUFFLES = 3
 # Smaller parts of a probability are nothing, in words.
 LEAST_SAID = 5e-4
 # Probabilities are at least so far from 0 and 1.
@@ -635,3 +637,32 @@ def _ask_alone(asked: Questioner, cases: Sequence[_Case]) -> list[tuple[_Case, A
         for n in (len(case.parts) for case in cases)
     ]
     return list(zip(cases, _ask_all(asked, cases, shown), strict=True))
+
+
+def shuffled_importances(estimator: FittedEstimator, truth: NDArray[Any]) -> Array:
+    """Return by how much each column, shuffled among all vertices, makes known answers worse.
+
+    ``truth`` are the classes or values of the validation vertices.
+    """
+    graph, task, columns = estimator.graph_, estimator.task_, list(range(estimator.n_features_in_))
+    x, named = graph.features, getattr(estimator, "feature_names_in_", ())
+    if x is None or not len(truth):
+        raise AttributeError("feature_importances_ needs columns, and validation vertices.")
+    own = [column_of(name) for name in graph.feature_names or ()]
+    of = np.array([own.index(c) for c in own]) if estimator.encoder_ else np.arange(x.shape[1])
+    firsts = [own.index(name) for name in named] if estimator.encoder_ else columns
+    key, sign = ("r2", -1) if task is REGRESSION else ("log_loss", 1)
+
+    def measured(features: Any) -> float:
+        target = graph.replace(features=features, feature_names=graph.feature_names)
+        known = estimator.split_.val
+        outputs = estimator.answers_of(estimator.prepare(target), only=known).outputs()
+        return sign * float(task.measure(outputs, truth, task.decide(outputs))[key])
+
+    rng, usual, worse = np.random.default_rng(0), measured(x), np.zeros(len(firsts))
+    for i, first in enumerate(firsts):
+        has = sp.diags_array((of == first).astype(x.dtype)) if sp.issparse(x) else of == first
+        held: Any = x @ has if sp.issparse(x) else x * has
+        for _ in range(N_SHUFFLES):
+            worse[i] += measured(x - held + held[rng.permutation(x.shape[0])]) - usual
+    return worse / N_SHUFFLES
