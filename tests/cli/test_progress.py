@@ -46,8 +46,8 @@ def test_bar_names_the_score_that_chooses_the_epoch(capsys) -> None:
         (None, 200.0, ", about 3 min left"),
         (None, 0.0, ""),  # More comes: nothing is said, rather than none.
         (None, math.nan, ""),
-        (80.0, 200.0, ", about 80 s left"),
-        (80.0, math.nan, ", about 80 s left"),
+        (80.0, 200.0, ", at most 80 s left"),
+        (80.0, math.nan, ", at most 80 s left"),
         (80.0, 20.0, ", about 20 s left"),
     ],
 )

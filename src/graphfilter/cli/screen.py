@@ -315,12 +315,13 @@ def training_bar(
                 title = titles[min(training, len(titles) - 1)]
                 name, _, number = stage.rpartition(" (")
                 what = f"{title} {number[:-1]}, {name}" if name else title
-                left = p.seconds_left
+                left, how = p.seconds_left, "about"
                 if seconds is not None and stage:
-                    # In this order a time that is not known is the limit.
-                    left = min(max(seconds - (time.monotonic() - began), 0.0), left)
+                    limit = max(seconds - (time.monotonic() - began), 0.0)
+                    # A time that is not known is the limit.
+                    left, how = (left, how) if left <= limit else (limit, "at most")
                 row = f"{training}{stage}"
-                move(what, last, p.max_epochs, _note(p, left), row=row, ended=ended)
+                move(what, last, p.max_epochs, _note(p, left, how), row=row, ended=ended)
                 if signals:
                     raise KeyboardInterrupt(signals[0])
 
@@ -329,7 +330,7 @@ def training_bar(
         restore()
 
 
-def _note(p: Progress, left: float) -> str:
+def _note(p: Progress, left: float, how: str) -> str:
     """Say how far a training is, the validation score that chooses its epoch, and what is left."""
     from graphfilter.training.scores import LABEL_METRICS, METRICS, NUMBER_METRICS
 
@@ -345,7 +346,7 @@ def _note(p: Progress, left: float) -> str:
         notes.append(f"all models together {p.pool_score:.1%}")
     # What comes after the networks has no end to count towards.
     if (words := duration(left)) and left >= 1:
-        notes.append(f"about {words} left")
+        notes.append(f"{how} {words} left")
     return ", ".join(notes)
 
 

@@ -478,14 +478,12 @@ class _Training:
                 member.pace = pace if math.isnan(member.pace) else 0.8 * member.pace + 0.2 * pace
             member.n_shown, self._last_time, self._last = progress.epoch, now, member
             member.n_left = max([run.patience_left for run in progress.runs if run.training] or [0])
-        # What is still to come, by the pace and the epochs of networks so far. One that trains has
-        # as many before it as would end it without a better score.
-        paces = [m.pace for m in self._members if math.isfinite(m.pace)]
-        pace = sum(paces) / len(paces) if paces else math.nan
+        # What is still to come, by the epochs of networks so far; not known before each of them has
+        # a pace. One that trains has as many before it as would end it without a better score.
         ended = [m.n_shown for m in self._members if m.n_shown and m.begun and m.ended]
         epochs = max(USUAL_EPOCHS, sum(ended) / max(len(ended), 1))
         seconds_left = sum(
-            (m.pace if math.isfinite(m.pace) else pace) * max(epochs - m.n_shown, m.n_left)
+            m.pace * max(epochs - m.n_shown, m.n_left)
             for m in self._members
             if not m.system.is_fitted and not (m.begun and m.ended)
         )
