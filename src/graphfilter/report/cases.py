@@ -60,10 +60,10 @@ def columns_section(reasons: Mapping[int, Explanation]) -> dict[str, Any] | None
     first = sorted(moved.items(), key=lambda item: -item[1])[:MOST_COLUMNS]
     if not first:
         return None
-    write, most = next(iter(reasons.values())).write, first[0][1] or 1.0
+    of_share, most = next(iter(reasons.values())).probability is not None, first[0][1] or 1.0
     rows = [
-        {"title": name, "value": value, "text": write(value, part=True).removeprefix("+"),
-         "left": 0, "width": 100 * value / most}
+        {"title": name, "value": value, "left": 0, "width": 100 * value / most,
+         "text": f"{100 * value:.1f}" if of_share else number(value)}
         for name, value in first
     ]  # fmt: skip
     return {"rows": rows, "n": len(reasons), "left_out": len(moved) - len(first)}

@@ -196,7 +196,7 @@ def score_each(fit: Fit) -> list[dict[str, Any]]:
 
 # Groups of members that look at connections and, unlike trees, at little else.
 _OF_GRAPH = ("neighbours", "labels of neighbours", "who is connected to whom")
-_OF_COLUMNS = ("features alone", "words")
+_OF_COLUMNS = ("features alone", "linear model")
 
 
 class Evidence:
@@ -363,7 +363,7 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
 # What the titles of groups say to people who know columns.
 TITLES = {
     "features alone": "the columns alone",
-    "words": "words of the columns",
+    "linear model": "a linear model of the columns",
     "labels of neighbours": "known labels of neighbours",
     "trees": "trees on columns and neighbours",
 }

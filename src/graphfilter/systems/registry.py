@@ -127,7 +127,7 @@ TOLD_TREES = _member(
     "told-trees", "trees on what is around, known labels too", ToldTreesConfig(), view="around"
 )
 LINEAR = _member(
-    "linear", "linear model of own and neighbours' words", LinearConfig(), view="beside"
+    "linear", "linear model of own and neighbours' columns", LinearConfig(), view="beside"
 )
 
 # Channels take the place of the filter where there are any.
@@ -195,7 +195,7 @@ COMMITTEES = (COMMITTEE, QUICK, THOROUGH, *ALONE)
 # What members look at, in words.
 GROUPS: dict[str, tuple[str, ...]] = {
     "features alone": (FEATURES.name,),
-    "words": (LINEAR.name,),
+    "linear model": (LINEAR.name,),
     "neighbours": tuple(member.name for member in (FILTER, CHANNELS, SMOOTH, DEEP, HOPS, WIDE)),
     "labels of neighbours": (TOLD.name,),
     "who is connected to whom": tuple(
