@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -341,7 +342,8 @@ SHOWN = {
 }  # fmt: skip
 FILTERED = ("chameleon_filtered", "squirrel_filtered")
 # Graphs of up to 1,000 vertices: the committee learns from their validation labels too, in turns.
-# The others on record do not, so that a comparison of scores is none of methods.
+# Of the others only those that are given the same folds do.
+FOLDS = "-folds"
 FOLDED = ("wisconsin", "cornell", "cornell_geomgcn", "texas")
 # Rows of systems that are on record on every dataset, beside which a reader knows where they are.
 ROWS = {"sgf": "SGF, the paper's filter", "gcn": "GCN", "mlp": "MLP, without the graph"}
@@ -356,12 +358,7 @@ def summarise(folder: Path) -> str:
     >>> len(SHOWN)
     11
     """
-    records = [r for r in read_target_records(folder, TARGET.name) if r.ok]
-    others = list(known_records(folder, ELSEWHERE).values())
-    runs = {dataset: runs_of(records, dataset, SYSTEM) for dataset in DATASETS}
-    ours = {d: compare_accuracy(found, metric=metric_of(d)) for d, found in runs.items()}
-    best = {dataset: best_other(others, dataset) for dataset in DATASETS}
-    words = {dataset: verdicts(runs[dataset], others, dataset) for dataset in DATASETS}
+    others, runs, ours, best, words = _compared(folder)
     known = {dataset: scores_of_others(others, dataset) for dataset in SHOWN}
     counts = sorted(len(found) for found in words.values())
     beside = [against_best_member(runs[d], metric_of(d)).split(" ")[0] for d in DATASETS]
@@ -392,19 +389,25 @@ def summarise(folder: Path) -> str:
 
 def in_one_line(folder: Path) -> tuple[str, str]:
     """Return on how many datasets the committee has the highest mean, and what else is there."""
+    _, _, ours, best, words = _compared(folder)
+    counts = sorted(len(found) for found in words.values())
+    large = [found for dataset, found in words.items() if dataset not in FOLDED]
+    worse = sum("worse" in found.values() for found in large)
+    first = len(DATASETS) - len(_higher(ours, best))
+    return (
+        f"the highest mean on {first}, significantly below another on {worse} of {len(large)}",
+        f"the best of {counts[0]} to {counts[-1]} systems and settings, per graph, picked on test",
+    )
+
+
+def _compared(folder: Path) -> tuple[list[Record], Any, Any, Any, Any]:
+    """Return others' runs, and of each dataset: ours, their score, the best other, verdicts."""
     records = [r for r in read_target_records(folder, TARGET.name) if r.ok]
     others = list(known_records(folder, ELSEWHERE).values())
     runs = {dataset: runs_of(records, dataset, SYSTEM) for dataset in DATASETS}
     ours = {d: compare_accuracy(found, metric=metric_of(d)) for d, found in runs.items()}
     best = {dataset: best_other(others, dataset) for dataset in DATASETS}
-    words = {d: verdicts(runs[d], others, d) for d in DATASETS if d not in FOLDED}
-    counts = sorted(len(verdicts(runs[d], others, d)) for d in DATASETS)
-    worse = sum("worse" in found.values() for found in words.values())
-    first = len(DATASETS) - len(_higher(ours, best))
-    return (
-        f"the highest mean on {first}, significantly below another on {worse} of {len(words)}",
-        f"the best of {counts[0]} to {counts[-1]} systems and settings, per graph, picked on test",
-    )
+    return others, runs, ours, best, {d: verdicts(runs[d], others, d) for d in DATASETS}
 
 
 def _worse(
@@ -426,9 +429,19 @@ def _worse(
     return (
         "Compared split by split, none of them is significantly better on "
         f"{where} the {n} datasets above 1,000 vertices{better}. On the other {len(FOLDED)} "
-        f"({listed(_code(FOLDED))}) the committee learns from validation labels too, the others on "
-        "record do not: no comparison of equals."
+        f"({listed(_code(FOLDED))}) the committee learns from validation labels too, "
+        + _with_folds(words)
     )
+
+
+def _with_folds(words: dict[str, dict[tuple[str, str], str]]) -> str:
+    """Say how the committee stands beside those that were given the same folds."""
+    turned = {"worse": "better", "better": "worse", "level": "level"}
+    pairs = [(d, m, v) for d in FOLDED for (m, _), v in words[d].items() if m.endswith(FOLDS)]
+    found = [f"{short_title(m).partition(',')[0]} on `{d}` is {turned[v]}" for d, m, v in pairs]
+    if not found:
+        return "the others on record do not: no comparison of equals."
+    return f"the others only where they are given the same folds. Of these {listed(found)}."
 
 
 def _above(ours: dict[str, ComparedAccuracy], best: dict[str, ComparedAccuracy | str]) -> str:

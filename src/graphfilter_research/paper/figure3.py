@@ -260,7 +260,7 @@ COMMITTEE_SHARES = {"photo_lcc": (0.0, 0.5, 0.9), "pubmed": (0.0, 0.5, 0.9)}
 NOTE = (
     "Rewired once a share (seed 0), every degree kept; all runs of a share see the same graph. "
     "SGF is run with the second reading of dropout too on Cora and Citeseer. "
-    "The committee is not the paper's: graphfilter's default, in its one setting. "
+    "The committee is not the paper's: it is an earlier default of graphfilter. "
     "The paper prints no numbers for this figure: it says that SGF and GCNII end at least as well "
     "as the MLP, that SGC and APPNP (0.2) fall alike, and that APPNP (0.8) is robust."
 )

@@ -6,9 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from graphfilter.systems import get_system
+from graphfilter.data import make_csbm
+from graphfilter.splits import stratified
+from graphfilter.systems import Prepared, get_system, train_system
+from graphfilter.systems.outcome import CommitteeOutcome
+from graphfilter.systems.system import Committee
 from graphfilter_research.bench.pair import blank_records
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper import committee_table, share_table
@@ -220,3 +225,30 @@ def test_table_has_seen_and_new_side_by_side() -> None:
     cells = [cell for cell in block.rows[0].cells if isinstance(cell, ComparedAccuracy)]
     assert [round(float(cell.mean)) for cell in cells] == [50, 55, 60, 65, 70, 75]
     assert rendered.figure is not None
+
+
+def test_summary_compares_with_those_that_have_the_same_folds(folder: Path) -> None:
+    others = open_records(folder, "peers")
+    others.append([scored_run("texas", "fsgnn-folds", i, 0.9 + NOISE[i]) for i in range(10)])
+    others.append([scored_run("cornell", "fsgnn-folds", i, 0.8 + NOISE[i]) for i in range(10)])
+    text = committee_table.summarise(folder)
+    assert "the others only where they are given the same folds." in text
+    assert "Of these FSGNN on `cornell` is level and FSGNN on `texas` is better." in text
+
+
+def test_peers_with_folds_hold_out_what_the_committee_does() -> None:
+    """Each labelled vertex once; and they keep their authors' setting of a dataset."""
+    graph = make_csbm(n_vertices=120, frequency=0.3, n_features=5)
+    assert graph.labels is not None
+    split, prepared = stratified(graph.labels, 0), Prepared.of(graph, device="cpu")
+    held = []
+    for name in ("fsgnn-folds", "only-features"):
+        (outcome,) = train_system(prepared, get_system(name).with_(max_epochs=2), [split], [0])
+        assert isinstance(outcome, CommitteeOutcome)
+        held.append(outcome.held)
+    assert (held[0][split.train] >= 0).all()
+    np.testing.assert_array_equal(*held)
+    authors = get_system("fsgnn").for_dataset("texas")
+    folded = get_system("fsgnn-folds").for_dataset("texas")
+    assert isinstance(folded, Committee)
+    assert folded.members == (authors,)
