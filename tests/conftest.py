@@ -231,17 +231,18 @@ class Outcome:
 def graphfilter(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., Outcome]:
-    """Run the command in this process; give its exit code and what it printed."""
+    """Run the command in this process, which must end with this code; give what it printed."""
 
-    def run(*words: object) -> Outcome:
+    def run(*words: object, code: int = 0) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["graphfilter", *map(str, words)])
         capfd.readouterr()
-        code = 0
+        ended = 0
         try:
             main()
         except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            ended = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         captured = capfd.readouterr()
-        return Outcome(code, captured.out, captured.err)
+        assert ended == code, captured.err
+        return Outcome(ended, captured.out, captured.err)
 
     return run

@@ -24,7 +24,8 @@ from graphfilter.training import loop
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext
 
-SECONDS = 60
+# Nothing takes so long but where it hangs, or the machine has much else to do.
+SECONDS = 300
 # What a fit imports when it comes to it.
 PRELOADED = (
     "graphfilter.runs",

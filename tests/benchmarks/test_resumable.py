@@ -204,7 +204,7 @@ def test_benchmark_runs_the_commands_and_shows_their_peaks(
         """Only the peak of the last is read: what comes before it runs in this process."""
         if words[0] == "predict":
             return apart(*words)
-        assert graphfilter(*words).code == 0
+        graphfilter(*words)
         return 0
 
     monkeypatch.setattr(predicting, "command", command)

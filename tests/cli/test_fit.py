@@ -62,7 +62,6 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> None:
     run = tmp_path / "run"
     result = graphfilter("fit", *tables, "--label", "label", "--out", run, "--epochs", 40, *SGF)
-    assert result.code == 0, result.err
     assert {p.name for p in run.iterdir()} == FILES
     assert "note: split drawn: 72 train, 24 val, 24 test" in result.err
     assert "test" in result.out
@@ -88,7 +87,6 @@ def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) ->
     run = tmp_path / "run"
     words = ("--out", run, "--seed", 3, "--monitor", "roc_auc", *QUICK)
     result = graphfilter("fit", *tables, *words)
-    assert result.code == 0
     assert "ROC AUC" in result.out
     clf = SGFClassifier(max_epochs=40, random_state=3, monitor="roc_auc")
     clf.fit(graph=graph, split=stratified(graph.labels, 3))
@@ -102,7 +100,7 @@ def test_fit_starts_the_filter_where_it_is_told(
 ) -> None:
     run = tmp_path / "run"
     words = ("fit", *tables, *SGF, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
-    assert graphfilter(*words, "--overwrite").code == 0
+    graphfilter(*words, "--overwrite")
     clf = SGFClassifier(max_epochs=3, filter_init=start, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
     learned = json.loads((run / "metrics.json").read_text())["filter"][0]["alpha"]
@@ -115,25 +113,24 @@ def test_fit_starts_the_filter_where_it_is_told(
 
 def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "again.csv"
-    assert graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK).code == 0
+    graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK)
     result = graphfilter("predict", run, *tables, "--out", out)
-    assert result.code == 0, result.err
     assert "Accuracy on the 24 labelled rows not used for training" in result.out
     assert "(on the 72 trained on" in result.out
     for first, again in zip(rows_of(run / "predictions.csv"), rows_of(out), strict=True):
         assert first["predicted"] == again["predicted"]
         assert float(first["p_0"]) == pytest.approx(float(again["p_0"]), abs=2e-6)
-    assert graphfilter("predict", run, *tables, "--out", out).code == 2
-    assert graphfilter("predict", run, *tables, "--out", out, "--overwrite").code == 0
+    graphfilter("predict", run, *tables, "--out", out, code=2)
+    graphfilter("predict", run, *tables, "--out", out, "--overwrite")
 
 
 def test_fit_takes_a_graph_file_and_a_dataset(graphfilter, tmp_path: Path, graph) -> None:
     write_npz(graph, tmp_path / "g.npz")
     for source in (("--graph", tmp_path / "g.npz"), ("--dataset", "karate")):
         run = tmp_path / source[0].strip("-")
-        assert graphfilter("fit", *source, "--out", run, *QUICK).code == 0
+        graphfilter("fit", *source, "--out", run, *QUICK)
         out = tmp_path / "p.csv"
-        assert graphfilter("predict", run, *source, "--out", out, "--overwrite").code == 0
+        graphfilter("predict", run, *source, "--out", out, "--overwrite")
 
 
 def write(folder: Path, edges: str, vertices: str) -> tuple[str, ...]:
@@ -154,7 +151,6 @@ def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
                          "--epochs", 5, *SGF)  # fmt: skip
-    assert result.code == 0, result.err
     assert "column 'colour' has 2 values: one-hot encoded" in result.err
     assert "labelled vertices in no part: 1." in result.err
     parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
@@ -177,25 +173,22 @@ def test_fit_without_features_predicts_its_own_graph_only(graphfilter, tmp_path:
     result = graphfilter("fit", *tables, "--label", "kind", "--out", run, "--epochs", 5, *SGF)
     assert "no vertex features" in result.err
     predict = ("predict", run, "--label", "kind", "--out", tmp_path / "p.csv", "--overwrite")
-    assert graphfilter(*predict, *tables).code == 0
+    graphfilter(*predict, *tables)
     other = write(tmp_path, EDGES.replace("v3,v4\n", ""), bare)
-    refused = graphfilter(*predict, *other)
-    assert refused.code == 2
+    refused = graphfilter(*predict, *other, code=2)
     assert "only the graph it was fitted on" in refused.err
 
 
 def test_predict_encodes_new_vertices_alike(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     run = tmp_path / "run"
-    assert graphfilter("fit", *tables, "--label", "kind", "--out", run, *QUICK).code == 0
+    graphfilter("fit", *tables, "--label", "kind", "--out", run, *QUICK)
     (tmp_path / "new").mkdir()
     new = write(tmp_path / "new", "a,b\nn1,n2\n", "id,colour,x\nn1,green,0.5\nn2,red,0.1\n")
-    result = graphfilter("predict", run, *new, "--out", tmp_path / "p.csv")
-    assert result.code == 0, result.err
+    graphfilter("predict", run, *new, "--out", tmp_path / "p.csv")
     assert [row["id"] for row in rows_of(tmp_path / "p.csv")] == ["n1", "n2"]
     missing = write(tmp_path / "new", "a,b\nn1,n2\n", "id,x\nn1,0.5\nn2,0.1\n")
-    refused = graphfilter("predict", run, *missing, "--out", tmp_path / "q.csv")
-    assert refused.code == 2
+    refused = graphfilter("predict", run, *missing, "--out", tmp_path / "q.csv", code=2)
     assert "colour" in refused.err
     assert not (tmp_path / "q.csv").exists()
 
@@ -221,8 +214,7 @@ BAD_TABLES = {
 def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path, case: str) -> None:
     edges, vertices, message = BAD_TABLES[case]
     tables = write(tmp_path, edges, vertices)
-    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
-    assert result.code == 2
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run", code=2)
     assert message in result.err
     assert result.err.strip().splitlines()[-1].startswith("error: ")
     assert result.out == ""
@@ -249,8 +241,7 @@ def test_fit_explains_bad_options_and_writes_nothing(
     graphfilter, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
-    result = graphfilter("fit", *tables, *words, "--out", tmp_path / "run")
-    assert result.code == 2
+    result = graphfilter("fit", *tables, *words, "--out", tmp_path / "run", code=2)
     assert message in result.err
     assert not (tmp_path / "run").exists()
 
@@ -260,7 +251,8 @@ def test_fit_refuses_a_folder_that_is_taken_before_it_reads(graphfilter, tmp_pat
     run.mkdir()
     (run / "mine.txt").write_text("keep")
     tables = ("--edges", tmp_path / "none.csv", "--vertices", tmp_path / "none.csv")
-    assert "--overwrite" in graphfilter("fit", *tables, "--label", "kind", "--out", run).err
+    refused = graphfilter("fit", *tables, "--label", "kind", "--out", run, code=2)
+    assert "--overwrite" in refused.err
 
 
 def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Path) -> None:
@@ -269,14 +261,12 @@ def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Pa
     run.mkdir()
     (run / "mine.txt").write_text("keep")
     words = ("fit", *tables, "--label", "kind", "--out", run, *QUICK)
-    result = graphfilter(*words)
-    assert result.code == 2
+    result = graphfilter(*words, code=2)
     assert "--overwrite" in result.err
     assert [p.name for p in run.iterdir()] == ["mine.txt"]
-    assert graphfilter(*words, "--overwrite").code == 0
+    graphfilter(*words, "--overwrite")
     assert (run / "mine.txt").read_text() == "keep"
-    resume = graphfilter(*words, "--resume")
-    assert resume.code == 2
+    resume = graphfilter(*words, "--resume", code=2)
     assert "nothing to resume" in resume.err
 
 
@@ -286,7 +276,7 @@ def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, g
     words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "400",
              "--patience", "400", "--layers", "8", "--no-baselines", *SGF, "--out"]  # fmt: skip
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    assert graphfilter(*words, whole).code == 0
+    graphfilter(*words, whole)
     with Command([*words, stopped], tmp_path / "said") as command:
         command.wait_for(stopped)
         time.sleep(0.2)
@@ -295,10 +285,9 @@ def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, g
     assert command.code == 130, command.err
     assert "--resume" in command.err
     assert {p.name for p in stopped.iterdir()} == {"checkpoint.safetensors"}
-    again = graphfilter(*words, stopped)
-    assert again.code == 2
+    again = graphfilter(*words, stopped, code=2)
     assert "interrupted run" in again.err
-    assert graphfilter(*words, stopped, "--resume").code == 0
+    graphfilter(*words, stopped, "--resume")
     for name in ("predictions.csv", "model.safetensors"):
         assert (stopped / name).read_bytes() == (whole / name).read_bytes()
     assert not (stopped / "checkpoint.safetensors").exists()
@@ -319,8 +308,7 @@ def test_fit_stopped_by_a_signal_says_so_last(
         signal.raise_signal(number)
 
     monkeypatch.setattr(Epoch, "__call__", stopped)
-    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run")
-    assert result.code == code
+    result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run", code=code)
     lines = result.err.splitlines()
     assert re.match(r"training \d+ of \d+, features alone: epoch 1 of at most 1500", lines[-2])
     assert lines[-1].startswith(f"error: {word}; finished work is saved.")
@@ -331,19 +319,18 @@ def test_fit_interrupted_while_comparing_does_not_train_again(
 ) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     words = ("fit", *tables, "--label", "kind", "--epochs", 20, "--quiet", *SGF, "--out")
-    assert graphfilter(*words, tmp_path / "whole").code == 0
+    graphfilter(*words, tmp_path / "whole")
 
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr("graphfilter.runs.fit.train_baselines", interrupt)
-        stopped = graphfilter(*words, tmp_path / "run")
-    assert stopped.code == 130
+        stopped = graphfilter(*words, tmp_path / "run", code=130)
     assert "--resume" in stopped.err
     # To train again would be to start an epoch.
     monkeypatch.setattr("graphfilter.training.loop.Epoch", interrupt)
-    assert graphfilter(*words, tmp_path / "run", "--resume", "--no-baselines").code == 0
+    graphfilter(*words, tmp_path / "run", "--resume", "--no-baselines")
     for name in ("predictions.csv", "model.safetensors"):
         whole = (tmp_path / "whole" / name).read_bytes()
         assert (tmp_path / "run" / name).read_bytes() == whole
@@ -354,8 +341,8 @@ def test_predict_uses_the_columns_fit_was_told(graphfilter, tmp_path: Path) -> N
     tables = write(tmp_path, edges, VERTICES)
     run, out = tmp_path / "run", tmp_path / "p.csv"
     named = ("--from", "one", "--to", "two", "--weight", "strength", "--label", "kind")
-    assert graphfilter("fit", *tables, *named, "--out", run, *QUICK).code == 0
-    assert graphfilter("predict", run, *tables, "--out", out).code == 0
+    graphfilter("fit", *tables, *named, "--out", run, *QUICK)
+    graphfilter("predict", run, *tables, "--out", out)
     first, again = rows_of(run / "predictions.csv"), rows_of(out)
     assert [r["p_a"] for r in first] == [r["p_a"] for r in again]
 
@@ -373,8 +360,7 @@ def test_predict_on_an_unfinished_run_says_so(graphfilter, tmp_path: Path) -> No
     tables = write(tmp_path, EDGES, VERTICES)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"")
-    result = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")
-    assert result.code == 2
+    result = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv", code=2)
     assert "unfinished run" in result.err
 
 
@@ -405,10 +391,7 @@ def test_model_of_any_name_is_fitted_kept_and_explained(
     graphfilter, graph_tables, tmp_path: Path, small_graph: Graph, model: str
 ) -> None:
     run = tmp_path / "run"
-    done = graphfilter(
-        "fit", *graph_tables, "--model", model, "--out", run, "--no-baselines", *FEW_EPOCHS
-    )
-    assert done.code == 0, done.err
+    graphfilter("fit", *graph_tables, "--model", model, "--out", run, "--no-baselines", *FEW_EPOCHS)
     assert (run / "filter.png").exists() == (model != "gcn")
     metrics = json.loads((run / "metrics.json").read_text())
     assert len(metrics["filter"]) == (model != "gcn")
@@ -417,7 +400,7 @@ def test_model_of_any_name_is_fitted_kept_and_explained(
     probabilities = predict_graph(classifier, about, small_graph)
     right = probabilities.argmax(axis=1) == small_graph.labels
     out = tmp_path / "p.csv"
-    assert graphfilter("predict", run, *graph_tables, "--out", out).code == 0
+    graphfilter("predict", run, *graph_tables, "--out", out)
     lines = out.read_text().splitlines()[1:]
     assert [str(p.argmax()) for p in probabilities] == [x.split(",")[1].strip('"') for x in lines]
     assert right.mean() == pytest.approx(
@@ -433,7 +416,6 @@ def test_report_of_another_model_names_it_and_speaks_of_no_filter(
 ) -> None:
     run = tmp_path / "run"
     done = graphfilter("fit", *graph_tables, "--model", "gcn", "--out", run, *FEW_EPOCHS)
-    assert done.code == 0, done.err
     assert "adaptive" not in done.out
     page = (run / "report.html").read_text()
     assert "GCN" in page
@@ -449,13 +431,11 @@ def test_model_that_is_built_on_its_graph_leaves_all_but_itself(
     run = tmp_path / "run"
     fit = ("fit", *graph_tables, "--model", "linkx", "--out", run, "--no-baselines", *FEW_EPOCHS)
     done = graphfilter(*fit)
-    assert done.code == 0, done.err
     assert (run / "predictions.csv").exists()
     assert not (run / "model.safetensors").exists()
-    done = graphfilter("predict", run, *graph_tables, "--out", tmp_path / "p.csv")
-    assert done.code == 2
+    done = graphfilter("predict", run, *graph_tables, "--out", tmp_path / "p.csv", code=2)
     assert "is bound to its graph" in done.err
-    assert graphfilter(*fit).code == 2  # a finished run is not written over
+    graphfilter(*fit, code=2)  # a finished run is not written over
 
 
 @pytest.mark.research
@@ -463,12 +443,11 @@ def test_settings_of_a_model_stand_after_its_name(
     graphfilter, graph_tables, tmp_path: Path
 ) -> None:
     fit = ("fit", *graph_tables, "--out", tmp_path / "run", "--no-baselines", *FEW_EPOCHS)
-    done = graphfilter(*fit, "--model", "gcn", "--layers", 3)
-    assert done.code == 2
+    done = graphfilter(*fit, "--model", "gcn", "--layers", 3, code=2)
     assert "--model gcn@n_layers=" in done.err
-    assert "did you mean" in graphfilter(*fit, "--model", "gnc").err
-    assert "is not trained" in graphfilter(*fit, "--model", "label-propagation").err
-    assert graphfilter(*fit, "--model", "gcn@hidden_size=3").code == 0
+    assert "did you mean" in graphfilter(*fit, "--model", "gnc", code=2).err
+    assert "is not trained" in graphfilter(*fit, "--model", "label-propagation", code=2).err
+    graphfilter(*fit, "--model", "gcn@hidden_size=3")
     classifier = load_run(tmp_path / "run")[0]
     assert classifier.system_.settings()["hidden_size"] == 3
     assert classifier.system_.config.max_epochs == 8
@@ -486,8 +465,7 @@ def test_committee_is_fitted_kept_and_explained(
     monkeypatch.setattr(committee, "MOST_REPEATS", 1)
     run = tmp_path / "run"
     words = ("--model", model) if model else ()
-    done = graphfilter("fit", *graph_tables, *words, "--out", run, "--no-baselines", *FEW_EPOCHS)
-    assert done.code == 0, done.err
+    graphfilter("fit", *graph_tables, *words, "--out", run, "--no-baselines", *FEW_EPOCHS)
     assert not list(run.glob("checkpoint*"))
     page = (run / "report.html").read_text(encoding="utf-8")
     assert ("The models that answer together" in page) == ("@" not in model)
@@ -506,7 +484,14 @@ def test_committee_is_fitted_kept_and_explained(
 
 def test_committee_takes_no_number_of_members(graphfilter, graph_tables, tmp_path: Path) -> None:
     done = graphfilter(
-        "fit", *graph_tables, "--model", "committee", "--members", 2, "--out", tmp_path / "run"
+        "fit",
+        *graph_tables,
+        "--model",
+        "committee",
+        "--members",
+        2,
+        "--out",
+        tmp_path / "run",
+        code=2,
     )
-    assert done.code == 2
     assert "a committee has its own members" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,24 +15,19 @@ from tests.analyst_tables import make_fraud, make_revenue
 def test_inspect_takes_numbers_and_several_labels(graphfilter, tmp_path: Path) -> None:
     files = make_revenue(60).write(tmp_path / "revenue")[:4]
     result = graphfilter("inspect", *files, "--number", "revenue", "--quiet")
-    assert result.code == 0
     assert "Neighbours have similar values" in result.out
-    refused = graphfilter("inspect", *files, "--number", "revenue", "--label", "region")
-    assert refused.code == 2
+    refused = graphfilter("inspect", *files, "--number", "revenue", "--label", "region", code=2)
     assert "--label is for one class per vertex" in refused.err
     fraud = make_fraud(60, 30).write(tmp_path / "fraud")[:4]
     labels = graphfilter("inspect", *fraud, "--multilabel", "rooted,is_fraud", "--quiet")
-    assert labels.code == 0
     assert "is_fraud" in labels.out
 
 
 def test_inspect_of_labels_on_one_side_looks_two_steps_away(graphfilter, tmp_path: Path) -> None:
     files = make_fraud(60, 30).write(tmp_path)[:4]
-    offered = graphfilter("inspect", *files)
-    assert offered.code == 2
+    offered = graphfilter("inspect", *files, code=2)
     assert "--label may name 'is_fraud'" in offered.err
     result = graphfilter("inspect", *files, "--label", "is_fraud", "--vertex-kind", "type")
-    assert result.code == 0
     assert "frequency at two steps" in result.out
     assert "No two labelled vertices are adjacent" in result.out
     assert "missing" not in result.err
@@ -44,15 +40,14 @@ def test_fit_trains_on_edges_before_a_date(graphfilter, tmp_path: Path) -> None:
         *words, tmp_path / "run", "--weight", "logins", "--edge-time", "first_seen",
         "--as-of", "2024-01-01",
     )  # fmt: skip
-    assert result.code == 0, result.err
     assert "those before 2024-01-01; predictions use all." in result.err
-    early = graphfilter(*words, tmp_path / "no", "--edge-time", "first_seen", "--as-of", "2020")
-    assert early.code == 2
+    early = graphfilter(
+        *words, tmp_path / "no", "--edge-time", "first_seen", "--as-of", "2020", code=2
+    )
     assert "must be a date like 2024-12-31" in early.err
-    alone = graphfilter(*words, tmp_path / "no", "--as-of", "2024-01-01")
+    alone = graphfilter(*words, tmp_path / "no", "--as-of", "2024-01-01", code=2)
     assert "name their column, --edge-time" in alone.err
-    again = graphfilter("predict", tmp_path / "run", *files[:4], "--out", tmp_path / "labels.csv")
-    assert again.code == 0, again.err
+    graphfilter("predict", tmp_path / "run", *files[:4], "--out", tmp_path / "labels.csv")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +65,7 @@ def test_labels_that_teach_nothing_are_one_line_with_the_remedy(
     spoilt = {**made.vertices, "is_fraud": [cells(label) for label in made.vertices["is_fraud"]]}
     files = replace(made, vertices=spoilt).write(tmp_path / "tables")
     for words in (("inspect",), ("fit", "--out", tmp_path / "run")):
-        result = graphfilter(*words, *files, "--quiet")
-        assert result.code == 2
+        result = graphfilter(*words, *files, "--quiet", code=2)
         assert said in result.err
         assert "name another column with --label" in result.err
         assert "Traceback" not in result.err
@@ -116,7 +110,6 @@ def run(graphfilter, tmp_path: Path) -> Path:
     tables = write_export(tmp_path, last="aktiv")
     words = ("--label", "Status", "--out", tmp_path / "run", *QUICK)
     result = graphfilter("fit", *tables, *words)
-    assert result.code == 0, result.err
     for said in (
         "kunden.csv: found columns separated by semicolon, encoding cp1252",
         "'Kundennr' as the id",
@@ -133,8 +126,7 @@ def test_predict_on_a_graph_that_grew_counts_new_labels_alone(
 ) -> None:
     tables = write_export(tmp_path, N + 30, english=True, last="neu")
     result = graphfilter("predict", run, *tables, "--label", "Status", "--out", tmp_path / "p.csv")
-    assert result.code == 0, result.err
-    assert "labelled vertices not used for training" in result.out
+    assert re.search(r"\d+ labelled \w+ not used for training", result.out)
     assert "Never seen in training: 'neu'; 1 vertex cannot be right." in result.out
     assert "'Kundennr' as the id (as in the fit)" in result.err
 
@@ -143,15 +135,13 @@ def test_predict_says_what_a_new_table_lacks(graphfilter, run: Path, tmp_path: P
     tables = write_export(tmp_path)
     path = tmp_path / "kunden.csv"
     path.write_bytes(path.read_bytes().replace(b"Umsatz", b"Umsatz 2025"))
-    result = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv")
-    assert result.code == 2
+    result = graphfilter("predict", run, *tables, "--out", tmp_path / "p.csv", code=2)
     assert "there is no column 'Umsatz'; did you mean 'Umsatz 2025'?" in result.err
 
 
 def test_guesses_are_printed_before_the_error(graphfilter, tmp_path: Path) -> None:
     tables = write_export(tmp_path)
-    result = graphfilter("inspect", *tables, "--label", "Umsatz")
-    assert result.code == 2
+    result = graphfilter("inspect", *tables, "--label", "Umsatz", code=2)
     lines = result.err.strip().splitlines()
     assert lines[-1].startswith("error: ")
     assert any("'Kundennr' as the id" in line for line in lines[:-1])
@@ -172,8 +162,7 @@ def test_guesses_are_printed_before_the_error(graphfilter, tmp_path: Path) -> No
 def test_inspect_explains_bad_options_of_tables(
     graphfilter, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
-    result = graphfilter("inspect", *write_export(tmp_path), "--label", "Status", *words)
-    assert result.code == 2
+    result = graphfilter("inspect", *write_export(tmp_path), "--label", "Status", *words, code=2)
     assert message in result.err
 
 
@@ -181,7 +170,6 @@ def test_inspect_takes_gaps_and_options_as_they_are(graphfilter, tmp_path: Path)
     words = ("--label", "Status", "--column", "Ort=drop", "--unlabelled", "gekündigt,x")
     words = (*words, "--delimiter", "semicolon", "--encoding", "latin-1", "--decimal", ",")
     result = graphfilter("inspect", *write_export(tmp_path, last="anders"), *words)
-    assert result.code == 0, result.err
     assert "gekündigt" not in result.out
     assert "'Ort'" not in result.err
 
@@ -204,15 +192,14 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
     files = {name: tmp_path / name / "predictions.csv" for name in ("plain", "safe")}
     for name, words in (("plain", ()), ("safe", ("--excel-safe",))):
         out = ("--out", tmp_path / name, "--no-baselines", "--quiet")
-        assert graphfilter(*fit, *out, *words).code == 0
+        graphfilter(*fit, *out, *words)
     run = tmp_path / "safe"
     predict = ("predict", run, *tables, "--quiet", "--excel-safe")
     result = graphfilter(*predict, "--out", tmp_path / "p.csv")
-    assert result.code == 0
     assert "all new" not in result.out
     assert "6 unlabelled in the run" in result.out
     suggest = ("suggest", run, "--n", 3, "--quiet", "--excel-safe")
-    assert graphfilter(*suggest, "--csv", tmp_path / "s.csv").code == 0
+    graphfilter(*suggest, "--csv", tmp_path / "s.csv")
     assert {row[0] for row in read(files["plain"])[1:]} == {*ids}
     for path in (files["safe"], tmp_path / "p.csv", tmp_path / "s.csv"):
         cells = [cell for row in read(path) for cell in row if not is_number(cell)]
@@ -250,13 +237,9 @@ def test_table_of_vertices_alone_is_fitted_and_predicted(graphfilter, tmp_path: 
         2,
     )
     fit = graphfilter(*words, "--no-baselines", "--out", tmp_path / "run")
-    assert fit.code == 0, fit.err
     assert "no table of edges: vertices have no neighbours." in fit.err
     out = tmp_path / "labels.csv"
-    done = graphfilter("predict", tmp_path / "run", "--vertices", tmp_path / "v.csv", "--out", out)
-    assert done.code == 0, done.err
+    graphfilter("predict", tmp_path / "run", "--vertices", tmp_path / "v.csv", "--out", out)
     assert len(out.read_text().splitlines()) == 61
-    again = graphfilter("explain", tmp_path / "run", "--vertex", "v3")
-    assert again.code == 0, again.err
-    missing = graphfilter("fit", "--edges", tmp_path / "v.csv", "--out", tmp_path / "no")
-    assert missing.code == 2
+    graphfilter("explain", tmp_path / "run", "--vertex", "v3")
+    graphfilter("fit", "--edges", tmp_path / "v.csv", "--out", tmp_path / "no", code=2)

@@ -107,9 +107,8 @@ def test_predict_cleans_ids_as_its_run_did(graphfilter, tmp_path: Path) -> None:
     tables = ("--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv", "--quiet")
     fast = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines")
     fit = ("fit", *tables, "--label", "label", *fast, "--out", tmp_path / "run")
-    refused = graphfilter(*fit)
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    refused = graphfilter(*fit, code=2)
+    assert refused.err.count("\n") == 1
     assert "'v0' is: blanks, invisible characters" in refused.err
-    assert graphfilter(*fit, "--clean-ids").code == 0
-    result = graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")
-    assert result.code == 0, result.err
+    graphfilter(*fit, "--clean-ids")
+    graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")

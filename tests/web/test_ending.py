@@ -93,6 +93,5 @@ def test_bad_options_are_one_line(graphfilter, run: Path, tmp_path: Path) -> Non
         ("serve", run, "--token-file", tmp_path / "none"),
         ("serve", run, "--host", "no such host"),
     ):
-        done = graphfilter(*words, "--quiet")
-        assert done.code == 2
+        done = graphfilter(*words, "--quiet", code=2)
         assert len(done.err.strip().splitlines()) == 1, done.err
