@@ -249,7 +249,8 @@ def test_options_of_the_last_version_are_said_and_do_the_same(old: str, new: str
 
 @pytest.mark.parametrize("word", REMOVED)
 def test_an_option_that_is_gone_is_answered_by_what_does_it_now(graphfilter, word: str) -> None:
-    assert f"no option '{word}' since 0.3; {REMOVED[word]}" in graphfilter("fit", word, "1").err
+    done = graphfilter("fit", word, "1", code=2)
+    assert f"no option '{word}' since 0.3; {REMOVED[word]}" in done.err
 
 
 def test_an_earlier_run_to_start_from_is_taken_with_a_note() -> None:

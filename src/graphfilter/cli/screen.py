@@ -36,7 +36,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 ARGUMENTS = (
     "against", "allow_missing", "as_of", "categorical", "clean_ids", "cost", "delimiter", "device",
     "directed", "drop", "drop_duplicates", "edge_kind", "edge_time", "encoding",
-    "features", "forget_ids", "hidden_size", "id", "keep_graph", "kinds", "label", "label_anyway",
+    "feature_scaling", "features", "forget_ids", "hidden_size", "id", "keep_graph", "kinds",
+    "label", "label_anyway",
     "link", "memory", "merge", "model", "near", "no_link", "number", "output", "overwrite",
     "resume", "same_label", "source", "split", "split_by", "target", "threshold",
     "unlabelled", "vertex_kind", "weight",
