@@ -83,6 +83,17 @@ def test_repeated_rows_and_infinite_numbers_are_counted_and_may_be_left_out(tmp_
         read_tables(edges, table, drop_duplicates=True, allow_missing=True)
 
 
+def test_repeated_rows_do_not_make_another_column_the_id(tmp_path: Path) -> None:
+    rows = [f"A{i},name {i % 9},{i}" for i in range(40)]
+    edges = "\n".join(["from,to", *(f"A{i},A{i + 1}" for i in range(39))])
+    table = "\n".join(["account_id,name,x", *rows, *rows[:2]])
+    made = write(tmp_path, v=table, e=edges)
+    with pytest.raises(DataFileError, match="vertex id 'A0' is also on line 2; 2 rows repeat"):
+        read_tables(made[1], made[0])
+    graph, _ = read_tables(made[1], made[0], drop_duplicates=True)
+    assert graph.vertex_names == tuple(f"A{i}" for i in range(40))
+
+
 def test_unknown_ends_are_counted_and_named(tmp_path: Path) -> None:
     table, edges = write(tmp_path, v="id,x\na,1\nb,2", e="from,to\na,b\na,y\nz,b\nz,y")
     with pytest.raises(DataFileError, match="3 edges name 2 such vertices: 'z', 'y'") as caught:

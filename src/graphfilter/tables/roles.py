@@ -223,7 +223,7 @@ def say_guesses(where: str, guesses: Sequence[Guess]) -> list[str]:
 
 
 # A column holds ends of edges, or ids, where so many of the edges' cells are among them.
-_MATCH = 0.5
+_MATCH, _LEAST_DIFFERENT = 0.5, 0.9
 
 
 def choose_vertex_roles(
@@ -323,12 +323,13 @@ def _guess_id(
         ends = [pa.chunked_array(chunks, type=pa.string())]
 
     def share_in(column: Any) -> float:
-        # The largest share of an end's cells that a column holds, if its own all differ.
+        # The largest share of an end's cells that a column holds, if its own differ, but for rows
+        # that are repeated by mistake.
         if not _may_be_id(column):
             return 0.0
         ids = source.as_ids(column)
         first = ids.slice(0, _MOST_ROWS)
-        if len(first.unique()) < len(first):
+        if len(first.unique()) < _LEAST_DIFFERENT * len(first):
             return 0.0
         return max((_share(end, only_in(ids, end)) for end in ends), default=0.0)
 

@@ -153,8 +153,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(names), n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
+    # The dashes of options make none of them alike.
+    bare = {known.lstrip("-"): known for known in names}
+    near = get_close_matches(name.lstrip("-"), list(bare), n=1)
+    return f"; did you mean {bare[near[0]]!r}?" if near else "."
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:
