@@ -138,7 +138,8 @@ def test_options_named_in_the_docs_exist() -> None:
         return own.union(*(options(inner[name]) for name in inner))
 
     # Two are made of the names of records, by tools/write_results.py; the last is pip's.
-    known = {"--help", "--committee", "--peers"} | options(typer.main.get_command(app))
+    known = {"--help", "--committee", "--peers", "--index-url"}
+    known |= options(typer.main.get_command(app))
     for script in [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]:
         known.update(re.findall(r"add_argument\(\s*\"(--[\w-]+)", script.read_text()))
     gone = [

@@ -270,7 +270,10 @@ def test_a_typo_is_answered_by_spelling_and_by_meaning(graphfilter, typo: str) -
 
 @pytest.mark.parametrize("word", ["--refit", "--wombat"])
 def test_a_word_that_means_nothing_is_answered_by_no_other(graphfilter, word: str) -> None:
-    assert f"there is no option '{word}'. See graphfilter fit" in graphfilter("fit", word, "x").err
+    assert (
+        f"there is no option '{word}'. See graphfilter fit"
+        in graphfilter("fit", word, "x", code=2).err
+    )
 
 
 @pytest.mark.parametrize("room", ["tables", "data", "estimators", "runs", "report", "large"])

@@ -353,7 +353,7 @@ class VertexEstimator(BaseEstimator):
             self.notes_ = (*self.notes_, describe_held(self.held_, self.fitted_members_))
         if prepared.scaler.shift is None and getattr(fitted.features, "dtype", None) == np.float64:
             what = "features have more digits than float32 has, and are rounded"
-            self.notes_ = (*self.notes_, f"{what}; `feature_scaling='standardise'` keeps them.")
+            self.notes_ = (*self.notes_, f"{what}; feature_scaling='standardise' keeps them.")
         used = [i for i, member in enumerate(members) if member.weight > 0]
         members, outputs = [members[i] for i in used], [outputs[i] for i in used]
         answers = MemberAnswers(fitted, target.task, scales, None, members, outputs).kept()
