@@ -8,7 +8,9 @@ from pathlib import Path
 
 import real_tables
 import resumable
-from graphfilter_research.paper.committee_table import DATASETS, in_one_line
+from graphfilter.util.words import listed
+from graphfilter_research.paper.collect import read_target_records
+from graphfilter_research.paper.committee_table import DATASETS, SYSTEM, TARGET, in_one_line
 from harness import Record, markdown, three_digits
 
 HEAD = ["measured", "graphfilter", "beside it", "command"]
@@ -27,8 +29,10 @@ def _rows(records: dict[str, Record], results: Path) -> Iterator[list[str]]:
             *real_tables.in_one_line(resumable.read_records(file)),
             "`python benchmarks/real_tables.py`",
         ]
+    ours = [r for r in read_target_records(results, TARGET.name) if r.model == SYSTEM]
+    versions = listed(sorted({r.versions["graphfilter"] for r in ours if r.versions}))
     yield [
-        f"{len(DATASETS)} graphs, one setting, ten splits each",
+        f"{len(DATASETS)} graphs, one setting, ten splits each (version {versions})",
         *in_one_line(results),
         "`graphfilter reproduce committee`",
     ]
@@ -41,10 +45,8 @@ def _rows(records: dict[str, Record], results: Path) -> Iterator[list[str]]:
     memory = records.get("memory-cpu", {})
     for row in memory.get("peak_bytes", []):
         if row["K"] == DEPTH:
-            version = memory["measured_with"]["graphfilter"]
             yield [
-                f"the paper's filter, {memory['n_vertices']:,} vertices: peak of a step "
-                f"(version {version})",
+                f"the paper's filter, {memory['n_vertices']:,} vertices: peak of a step",
                 f"{row['ours'] / 2**20:,.0f} MiB",
                 f"autograd, same products: {row['autograd'] / 2**20:,.0f} MiB",
                 f"`{memory['command']}`",

@@ -165,6 +165,19 @@ def test_architecture_is_short_and_draws_every_room() -> None:
                 assert places.get(other, 99) >= places[room], f"{file}: {other} is drawn above"
 
 
+def test_files_in_the_picture_of_the_architecture_are_in_their_rooms() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
+    room, n_named = "", 0
+    for line in picture.splitlines():
+        begun = re.match(r" (\w+) ", line)
+        room = begun[1] if begun else room
+        for file in re.findall(r"(\w+\.py)", line):
+            assert (ROOT / "src" / "graphfilter" / room / file).exists(), f"{room}: {file}"
+            n_named += 1
+    assert n_named > 15
+
+
 def test_page_of_the_committee_lists_its_members() -> None:
     page = (ROOT / "docs" / "concepts" / "committee.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `([\w-]+)` \|", page, re.M)

@@ -217,6 +217,13 @@ def test_comparison_says_of_the_committee_what_the_records_do() -> None:
     assert between.strip() == committee_table.summarise(RESULTS)
 
 
+def test_readme_says_how_many_graphs_were_in_view_and_on_how_many_labels_are_unequal() -> None:
+    words = " ".join((RESULTS.parent / "README.md").read_text(encoding="utf-8").split())
+    assert f"The {len(committee_table.DATASETS)} graphs are a development set" in words
+    assert len(committee_table.FOLDED) == 4
+    assert "On four of them, of up to 1,000 vertices, the committee learns from validation" in words
+
+
 def test_committee_ranks_first_among_systems_on_record_everywhere() -> None:
     ranked = committee_table.TARGET.build(RESULTS, Options()).blocks[2]
     assert ranked.rows[0].label == get_system("committee").title
