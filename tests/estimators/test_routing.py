@@ -178,6 +178,8 @@ def test_vertices_that_say_nothing_are_refused() -> None:
     with pytest.raises(ConfigError, match="X must then hold their features"):
         bound.fit(VERTICES, LABELS, vertices=VERTICES)
     bound.fit(X, LABELS, vertices=VERTICES)
+    with pytest.raises(ConfigError, match="X must then hold their features"):
+        bound.predict(vertices=VERTICES[:5])
     np.testing.assert_array_equal(
         bound.predict_proba(X[:5], vertices=VERTICES[:5]), bound.predict_proba()[:5]
     )

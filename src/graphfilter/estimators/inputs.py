@@ -34,6 +34,7 @@ from graphfilter.util.words import count
 Index = NDArray[np.int64]
 # What a table is called that X is.
 _NAME = "X"
+_NO_ROWS = "vertices says which the rows of X are: X must then hold their features."
 _CHECKED: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
@@ -91,6 +92,8 @@ def take_target(
     estimator: FittedEstimator, X: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Index | None]:
     """Return the graph to predict, and which of its vertices (None: all)."""
+    if X is None and vertices is not None:
+        raise ConfigError(_NO_ROWS)
     whole = estimator.graph if isinstance(estimator.graph, Graph) else estimator.whole_
     if whole is not None and graph is None:
         if estimator.bound_rows_ is None:
@@ -291,7 +294,7 @@ def _places(X: Any, bound: Graph, vertices: Any, remedy: str) -> Index:
     """Return which vertices of a bound graph the rows of X are: as told, by index, or all."""
     n = bound.n_vertices
     if len(getattr(X, "shape", ())) != 2:
-        raise ConfigError("vertices says which the rows of X are: X must then hold their features.")
+        raise ConfigError(_NO_ROWS)
     if vertices is not None:
         places = check_vertices(vertices, n, "vertices")
         if len(places) != X.shape[0]:
