@@ -151,7 +151,7 @@ def test_fit_takes_the_split_of_the_table(graphfilter, tmp_path: Path) -> None:
     tables = write(tmp_path, EDGES, VERTICES)
     result = graphfilter("fit", *tables, "--label", "kind", "--out", tmp_path / "run",
                          "--epochs", 5, *SGF)  # fmt: skip
-    assert "column 'colour' has 2 values: one-hot encoded" in result.err
+    assert "column 'colour' has 2 values: one feature per value" in result.err
     assert "labelled vertices in no part: 1." in result.err
     parts = [row["part"] for row in rows_of(tmp_path / "run" / "predictions.csv")]
     assert parts == [*SPLITS[:10], "unused", "unlabelled"]

@@ -113,7 +113,7 @@ def test_names_in_a_picture_lie_on_nothing(fit: Fit) -> None:
         found = book.neighbourhood(vertex)
         names = place_names(found)
         assert names[0][2].startswith(str(vertex))
-        boxes = [(x, y, 1.5 * len(text), 3.2) for x, y, text in names.values()]
+        boxes = [(x, y, 1.65 * len(text), 3.4) for x, y, text in names.values()]
         dots = zip(100 + 84 * places_of(found) * (1, -1), found.steps.tolist(), strict=True)
         boxes += [(*place, RADII[step], RADII[step]) for place, step in dots]
         for i, (x, y, wide, high) in enumerate(boxes[: len(names)]):

@@ -67,8 +67,8 @@ def test_notes_say_what_was_encoded_and_what_was_left_out() -> None:
     )
     assert encoder.feature_names == ("colour=blue", "colour=green", "colour=red")
     assert encoder.notes == (
-        "column 'colour' has 3 values: one-hot encoded, empty cells as zeros (to change this: "
-        "`kinds=(('colour', 'drop'),)`).",
+        "column 'colour' has 3 values: one feature per value, empty cells as zeros (to change "
+        "this: `kinds=(('colour', 'drop'),)`).",
         "column 'comment' left out: 100 different values in 100 rows look like text or "
         "identifiers (to change this: `kinds=(('comment', 'category'),)`).",
         "column 'nothing' left out: it is empty.",

@@ -20,7 +20,7 @@ SUFFIXES = (".png", ".svg")
 # Light to dark, also in grey.
 _COLOURS = "YlOrRd"
 # Radius of a dot by its steps, and half the width of a letter and the height of a name.
-RADII, _LETTER, _LINE = (9, 6, 4), 1.5, 3.2
+RADII, _LETTER, _LINE = (9, 6, 4), 1.65, 3.4
 
 
 def places_of(found: Neighbourhood) -> NDArray[np.float64]:

@@ -138,7 +138,7 @@ class CategoryColumn(EncodedColumn):
         empty = ", empty cells as zeros" if "" in cells.words else ""
         many = "codes, some with leading zeros" if codes else "values"
         what = count(n, "code" if codes else "value", many)
-        how = "one-hot encoded"
+        how = "one feature per value"
         how += f", the {len(categories):,} most frequent" if only_shared else ""
         other = "number" if codes else "text" if _is_prose(categories) else "drop"
         note = f"column {cells.name!r} has {what}: {how}{empty}"
