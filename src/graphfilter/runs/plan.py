@@ -129,7 +129,9 @@ def choose_split(
         split = _complete(graph.labels, of_tables, seed)
         text = f"split read from the table: {_sizes(split)} ({split.rule})."
     elif of_tables is not None:
-        raise ConfigError(f"the tables have a split column; `drop` it to divide by {by.column!r}.")
+        raise ConfigError(
+            f"the tables have a split column; `drop` leaves it out, to divide by {by.column!r}."
+        )
     elif by.times is not None:
         split = by_time(graph.labels, by.times)
         text = f"split by the times of {by.column!r}, testing on the latest: {_sizes(split)}."

@@ -217,7 +217,9 @@ class TableEncoder:
             for column, note in _understand(cells, told.get(name)):
                 if column is None:
                     if told.get(name) != "drop" and (name in required or name in told):
-                        remedy = "Set its type with `kinds=(('NAME', 'KIND'),)`, or `drop` it."
+                        remedy = (
+                            "Set its type with `kinds=(('NAME', 'KIND'),)`; `drop` leaves it out."
+                        )
                         raise DataFileError(path, f"{note} It was requested by name. {remedy}")
                     said.setdefault("", {})[name] = note
                     continue
