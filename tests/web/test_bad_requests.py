@@ -179,3 +179,14 @@ def test_any_json_is_read_or_refused_with_a_remedy(content: Any) -> None:
     else:
         assert refused.status in (400, 422)
         assert refused.remedy
+
+
+def test_ids_of_very_many_new_vertices_are_compared_once() -> None:
+    """Where the limit is raised: each with all before it would take minutes."""
+    limits, vertices = Limits(vertices=100_000, bytes=1 << 26), [{"features": []}] * 99_999
+    body = json.dumps({"vertices": vertices}).encode()
+    assert len(read_score_request(body, limits)[1]) == 99_999
+    with pytest.raises(RequestError, match='got "new 5" twice'):
+        read_score_request(
+            json.dumps({"vertices": [*vertices, {"features": [], "id": "new 5"}]}).encode(), limits
+        )

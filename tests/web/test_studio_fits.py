@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import re
+import weakref
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
 from graphfilter import SGFClassifier
-from graphfilter.data import make_bipartite
+from graphfilter.data import make_bipartite, make_karate
+from graphfilter.runs.plan import Source
 from graphfilter.splits import stratified
+from graphfilter.training import Progress
+from graphfilter.web.fits import Entry, Queue, Setting
 
 
 def epoch(run) -> int:
@@ -77,6 +83,28 @@ def test_run_that_waits_can_be_stopped(client) -> None:
         client.wait_for(key, lambda run: run["state"] == "stopped")
     assert not client.wait_for(second, lambda run: True)["kept"]
     assert client("GET", f"runs/{second}/report").status == 422
+
+
+def test_fits_that_have_ended_keep_no_graph_and_no_networks(tmp_path: Path) -> None:
+    """A studio may be left open for days."""
+    queue, graph = Queue(tmp_path), make_karate()
+    graphs, networks = weakref.ref(graph), []
+    setting = Setting(model="filter", max_epochs=2, baselines=False)
+    fit = queue.add(Entry("key", Source(graph), ()), setting)
+    before = fit._watch
+
+    def watch(progress: Progress) -> bool:
+        networks.append(weakref.ref(progress.runs[0].model))
+        return before(progress)
+
+    fit._watch = watch
+    assert queue._last is not None
+    queue._last.result()
+    assert fit.to_dict()["state"] == "done"
+    del graph
+    gc.collect()
+    assert [one() for one in (graphs, *networks)] == [None] * 3
+    queue.close()
 
 
 def test_fit_that_fails_says_why(client, monkeypatch) -> None:

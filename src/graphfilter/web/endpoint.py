@@ -11,6 +11,7 @@ import json
 import secrets
 import shlex
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -137,7 +138,7 @@ def read_score_request(body: bytes, limits: Limits) -> tuple[list[str], list[Ver
             "Send several requests; graphfilter predict scores whole graphs.",
         )
     names = [f"new {i}" if v.id is None else str(v.id) for i, v in enumerate(vertices)]
-    if repeated := next((name for i, name in enumerate(names) if name in names[:i]), None):
+    if repeated := next((name for name, times in Counter(names).items() if times > 1), None):
         raise RequestError(
             422,
             f"each new vertex must have an id of its own; got {short(repeated)} twice.",

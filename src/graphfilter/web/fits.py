@@ -12,7 +12,7 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -294,7 +294,8 @@ class StudioFit:
     """
 
     key: str
-    entry: Entry
+    graph: str
+    source: Source | None
     setting: Setting
     folder: Path
     state: str = WAITING
@@ -330,10 +331,14 @@ class StudioFit:
             self.problem = str(error).replace("`", "")
         finally:
             self.state = end
+            # A studio that is left open keeps no networks, and no graph for the sake of its fits.
+            self.source, before = None, self.progress
+            self.progress = before and replace(before, runs=())
 
     def _fit(self) -> None:
+        assert self.source is not None
         summary = fit_folder(
-            plan_fit(self.entry.source, self.setting.seed), self.setting.classifier(), self.folder,
+            plan_fit(self.source, self.setting.seed), self.setting.classifier(), self.folder,
             baselines=self.setting.baselines, callback=Callback(self._watch), command_out="run",
             draw=draw_run,
         )  # fmt: skip
@@ -382,7 +387,7 @@ class StudioFit:
             }  # fmt: skip
         return {
             "key": self.key,
-            "graph": self.entry.source.graph.name,
+            "graph": self.graph,
             "setting": msgspec.structs.asdict(self.setting),
             "state": self.state,
             "problem": self.problem,
@@ -405,7 +410,9 @@ class Queue:
     def add(self, entry: Entry, setting: Setting) -> StudioFit:
         """Queue a fit."""
         key = str(len(self._fits) + 1)
-        fit = StudioFit(key, entry, setting, self._folder / f"run-{key}")
+        fit = StudioFit(
+            key, entry.source.graph.name, entry.source, setting, self._folder / f"run-{key}"
+        )
         self._fits[key] = fit
         self._last = self._thread.submit(fit.train)
         return fit
