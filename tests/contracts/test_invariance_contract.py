@@ -27,7 +27,7 @@ X = np.array(GRAPH.features, dtype=np.float64)
 assert GRAPH.labels is not None
 LABELS = GRAPH.labels
 KNOWN = np.flatnonzero(np.arange(N) % 4)
-PARTS = np.split(np.random.default_rng(0).permutation(KNOWN), [30])
+PARTS = np.split(np.random.default_rng(0).permutation(KNOWN), [30, 42])
 
 
 class Data(NamedTuple):
@@ -38,6 +38,8 @@ class Data(NamedTuple):
     weights: NDArray[np.float64] | None = None
     place: NDArray[np.int64] = np.arange(N)
     names: tuple[Any, ...] = ("no", "yes")
+    # Which part of the split an added vertex is of, which has a label then.
+    part: int | None = None
 
 
 def plain() -> Data:
@@ -72,6 +74,11 @@ def with_vertex(row: NDArray[np.float64], d: Data) -> Data:
     return d._replace(x=np.vstack([d.x, row]))
 
 
+def with_labelled(part: int, times: float) -> Data:
+    """Add a vertex with a label: at the edge of every column, or far beyond."""
+    return with_vertex(times * X.max(axis=0), plain())._replace(part=part)
+
+
 Change = Callable[[Data], Data]
 SAME: dict[str, tuple[Callable[[], Data], Change]] = {
     "order of edges": (weighted, in_other_edges),
@@ -90,6 +97,12 @@ BY_CHANCE: dict[str, tuple[Callable[[], Data], Change]] = {
     "order of rows": (weighted, in_other_rows),
     "an isolated vertex": (plain, partial(with_vertex, X.mean(axis=0))),
     "an isolated outlier": (plain, partial(with_vertex, 1e6 * X.max(axis=0))),
+} | {
+    f"an outlier of the {part} part": (
+        partial(with_labelled, number, 1),
+        lambda _, number=number: with_labelled(number, 1e6),
+    )
+    for number, part in ((1, "validation"), (2, "test"))  # one of training teaches
 }
 COMMITTEES = {
     "GraphClassifier": partial(gf.GraphClassifier, effort="low"),
@@ -112,7 +125,10 @@ def answer(name: str, d: Data, seed: int = 0) -> NDArray[np.float64]:
     else:
         y = np.full(d.x.shape[0], None, dtype=object)
         y[d.place[KNOWN]] = np.array(d.names, dtype=object)[LABELS[KNOWN]]
-    split = (*(d.place[part] for part in PARTS), np.zeros(0, dtype=np.int64))
+    split = [d.place[part] for part in PARTS]
+    if d.part is not None:
+        y[N] = y[d.place[KNOWN[0]]]
+        split[d.part] = np.append(split[d.part], N)
     estimator = (COMMITTEES | ESTIMATORS)[name](max_epochs=12, random_state=seed)
     return estimator.fit(graph=graph, y=y, split=split).outputs_[d.place]
 
@@ -156,16 +172,28 @@ def test_answers_move_by_chance_alone(name: str, change: str) -> None:
 def test_a_single_row_does_not_decide_the_scale_of_others() -> None:
     """Dense and sparse: the columns of other rows have the scale that they have without it."""
     labelled = np.arange(N) % 4 > 0
-    far = X.copy()
-    far[0] *= 1e9
-    for hold in (np.asarray, lambda x: sp.csr_array(np.where(np.arange(4) % 2, x, 0) * 9)):
-        one, other = (
-            FeatureScaler.fit(hold(x.astype(np.float32)), "auto", labelled=labelled)
-            for x in (X, far)
-        )
-        assert one.scale is not None
-        assert other.scale is not None
-        np.testing.assert_allclose(other.scale, one.scale, rtol=0.2)
+    for row in (0, 1, None):  # of no label, of one, and where all rows have one
+        far = X.copy()
+        far[row or 0] *= 1e9
+        for hold in (np.asarray, lambda x: sp.csr_array(np.where(np.arange(4) % 2, x, 0) * 9)):
+            known = None if row is None else labelled
+            one, other = (
+                FeatureScaler.fit(hold(x.astype(np.float32)), "auto", labelled=known)
+                for x in (X, far)
+            )
+            assert one.scale is not None
+            assert other.scale is not None
+            np.testing.assert_allclose(other.scale, one.scale, rtol=0.2)
+
+
+def test_a_value_that_is_rare_in_a_column_is_no_outlier() -> None:
+    """Nor is the only one that differs, nor one of few rows."""
+    rare = np.zeros((N, 2), dtype=np.float32)
+    rare[7, 0], rare[[3, 9], 1] = 1, 40
+    for x in (rare, rare[:8], rare[6:9]):
+        scaler = FeatureScaler.fit(x, "auto")
+        held = scaler.transform(x) * scaler.scale + scaler.shift
+        np.testing.assert_allclose(held, x, atol=1e-5)
 
 
 @pytest.fixture
@@ -174,7 +202,7 @@ def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     vertices.insert(0, "id", [f"v{i}" for i in range(N)])
     vertices["place"] = np.where(GRAPH.labels == 0, "north", "south")
     vertices["part"] = ""
-    for part, rows in zip(("train", "val"), PARTS, strict=True):
+    for part, rows in zip(("train", "val", "test"), PARTS, strict=True):
         vertices.loc[rows, "part"] = part
     vertices.loc[~np.isin(np.arange(N), KNOWN), ["part", "place"]] = ["test", "north"]
     edges = pd.DataFrame([(f"v{u}", f"v{v}") for u, v in GRAPH.edges], columns=["s", "t"])

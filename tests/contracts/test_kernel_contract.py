@@ -523,3 +523,22 @@ def test_an_operator_of_tensors_is_that_of_the_graph(kind: str) -> None:
     x = columns(graph.n_vertices, 3)
     torch.testing.assert_close(made @ x, expected @ x)
     assert (made.interval, made.kind, made.n) == (expected.interval, kind, graph.n_vertices)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_indices_of_64_bits_multiply_alike(width: int) -> None:
+    """As those of a graph have with more than 2^31 entries, which no test has room for."""
+    graph = star_and_ring()
+    made = [
+        Operator.from_csr(
+            torch.from_numpy(graph.indptr.astype(np.int64)),
+            torch.from_numpy(graph.indices.astype(index)),
+        )
+        for index in (np.int32, np.int64)
+    ]
+    x = columns(graph.n_vertices, width).float()
+    torch.testing.assert_close(made[1] @ x, made[0] @ x)
+    weights = torch.tensor([0.5, 0.2, 0.3])
+    torch.testing.assert_close(
+        *(apply_polynomial(operator, Basis.powers(), weights, x) for operator in reversed(made))
+    )

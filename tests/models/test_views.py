@@ -24,7 +24,7 @@ from graphfilter.models.places import (
     link_features,
     near_singular,
 )
-from graphfilter.models.scaling import SCALINGS, FeatureScaler, deviation_of
+from graphfilter.models.scaling import SCALINGS, FeatureScaler
 from graphfilter.models.views import (
     VIEWS,
     averages,
@@ -433,17 +433,6 @@ def test_standardise_makes_sparse_features_dense_alike() -> None:
     got = FeatureScaler.fit(matrix, "standardise").transform(matrix)
     expected = StandardScaler().fit_transform(matrix.toarray())
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 64])
-def test_standardise_in_blocks_has_the_bits_of_numpy(width: int) -> None:
-    rng = np.random.default_rng(width)
-    table = (rng.standard_normal((1000, width)) * rng.lognormal(0, 5, width)).astype(np.float32)
-    mean, deviation = (f(axis=0, dtype=np.float64) for f in (table.mean, table.std))
-    assert np.array_equal(deviation_of(table, mean, at_once=7 * width), deviation)
-    scaler = FeatureScaler.fit(table, "standardise")
-    assert scaler.scale is not None
-    assert np.array_equal(scaler.scale, deviation.astype(np.float32))
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -1e6, 3e38])

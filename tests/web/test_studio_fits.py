@@ -18,7 +18,7 @@ from graphfilter.data import make_bipartite, make_karate
 from graphfilter.runs.plan import Source
 from graphfilter.splits import stratified
 from graphfilter.training import Progress
-from graphfilter.web.fits import Entry, Queue, Setting
+from graphfilter.web.fits import Setting, StudioFit
 
 
 def epoch(run) -> int:
@@ -87,24 +87,23 @@ def test_run_that_waits_can_be_stopped(client) -> None:
 
 def test_fits_that_have_ended_keep_no_graph_and_no_networks(tmp_path: Path) -> None:
     """A studio may be left open for days."""
-    queue, graph = Queue(tmp_path), make_karate()
-    graphs, networks = weakref.ref(graph), []
+    graph, networks = make_karate(), []
+    graphs = weakref.ref(graph)
     setting = Setting(model="filter", max_epochs=2, baselines=False)
-    fit = queue.add(Entry("key", Source(graph), ()), setting)
+    fit = StudioFit("1", graph.name, Source(graph), setting, tmp_path / "run")
     before = fit._watch
 
     def watch(progress: Progress) -> bool:
-        networks.append(weakref.ref(progress.runs[0].model))
+        networks.extend(weakref.ref(run.model) for run in progress.runs)
         return before(progress)
 
     fit._watch = watch
-    assert queue._last is not None
-    queue._last.result()
+    fit.train()
     assert fit.to_dict()["state"] == "done"
+    assert networks
     del graph
     gc.collect()
-    assert [one() for one in (graphs, *networks)] == [None] * 3
-    queue.close()
+    assert not any(one() for one in (graphs, *networks))
 
 
 def test_fit_that_fails_says_why(client, monkeypatch) -> None:

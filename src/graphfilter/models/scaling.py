@@ -19,6 +19,8 @@ _NUMBERS_AT_ONCE = 1 << 20
 # A table rather than a bag of words: this many columns, and this share of entries.
 FEW_COLUMNS = 64
 HARDLY_SPARSE = 0.1
+# So many ranges of all other rows away is a value no part of its column's range.
+FAR = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,8 @@ class FeatureScaler:
       words are not touched.
 
     Values far beyond those of labelled rows are clipped to ``bounds`` (2, d), in the fit and later:
-    one row does not decide the scale of others. ``loop`` is what a self loop weighs beside the
-    edges. Scalers of 0.2 clip nothing, and their loops weigh 1.
+    one row, labelled or not, does not decide the scale of others. ``loop`` is what a self loop
+    weighs beside the edges. Scalers of 0.2 clip nothing, and their loops weigh 1.
     """
 
     scaling: str
@@ -64,18 +66,15 @@ class FeatureScaler:
         known = np.ones(n, dtype=bool) if labelled is None or not labelled.any() else labelled
         if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):
             rows = features if known.all() else features[np.flatnonzero(known)]
-            scale = np.maximum(abs(rows).max(axis=0).toarray().ravel(), 1).astype(np.float32)
+            largest, next_one = _two_largest(abs(rows))
+            alone = (next_one > 0) & (largest > FAR * next_one)
+            scale = np.maximum(np.where(alone, next_one, largest), 1).astype(np.float32)
             return cls(scaling, scale=scale, bounds=_bounds(-scale, scale), loop=loop)
-        dense, where = _dense(features), True if known.all() else known[:, None]
-        low = dense.min(axis=0, initial=np.inf, where=where)
-        high = dense.max(axis=0, initial=-np.inf, where=where)
+        dense = _dense(features)
+        low, high = _range(dense, known)
         # A column that is the same in all of them says nothing of others.
         low, high = np.where(low == high, -np.inf, low), np.where(low == high, np.inf, high)
-        if known.all():
-            shift = dense.mean(axis=0, dtype=np.float64)
-            deviation = deviation_of(dense, shift)
-        else:
-            shift, deviation = _clipped_moments(dense, low, high)
+        shift, deviation = _clipped_moments(dense, low, high)
         # A column that varies by no more than rounding is constant: leave its scale alone.
         smallest = np.finfo(np.float32).tiny
         rounding = 1e-6 if dense.dtype == np.float32 else 1e-14
@@ -126,6 +125,35 @@ class FeatureScaler:
         return {name: value for name, value in parts.items() if value is not None}
 
 
+def _two_largest(rows: sp.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest value of every column, and the largest of its other rows."""
+    largest = rows.max(axis=0).toarray().ravel().astype(np.float64)
+    at = np.flatnonzero(rows.data == largest[rows.indices])
+    one = np.full(rows.shape[1], -1)
+    one[rows.indices[at]] = at
+    rows.data[one[one >= 0]] = 0
+    return largest, rows.max(axis=0).toarray().ravel().astype(np.float64)
+
+
+def _range(
+    dense: NDArray[np.float32], known: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the range of each column in known rows, without one that is far from all others."""
+    ends = dense[:0]
+    for rows in blocks(len(dense), max(1, _NUMBERS_AT_ONCE // max(1, dense.shape[1]))):
+        both = np.concatenate([ends, dense[rows][known[rows]]])
+        ends = both
+        if len(both) > 4:
+            ends = np.partition(both, (0, 1, -2, -1), axis=0)[[0, 1, -2, -1]]
+    if len(ends) < 4:
+        return ends.min(axis=0), ends.max(axis=0)
+    least, less, more, most = np.sort(ends, axis=0).astype(np.float64)
+    width = np.where(more > less, more - less, np.inf)
+    low, high = np.maximum(least, less - FAR * width), np.minimum(most, more + FAR * width)
+    low, high = np.where(low > least, less, least), np.where(high < most, more, most)
+    return low.astype(dense.dtype), high.astype(dense.dtype)
+
+
 def _clipped_moments(
     dense: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -157,21 +185,3 @@ def or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _dense(features: Features) -> NDArray[np.float32]:
     return features.toarray() if sp.issparse(features) else features
-
-
-def deviation_of(
-    dense: NDArray[np.float32], mean: NDArray[np.float64], at_once: int = _NUMBERS_AT_ONCE
-) -> NDArray[np.float64]:
-    """Return ``dense.std(axis=0, dtype=np.float64)``, to the bit, in little memory.
-
-    numpy adds up rows one after the other where there are several columns, so a sum can be carried
-    from block to block as their first row.
-    """
-    if dense.shape[1] < 2:
-        return dense.std(axis=0, dtype=np.float64)
-    total = np.zeros((1, dense.shape[1]))
-    for rows in blocks(len(dense), at_once // dense.shape[1]):
-        block = dense[rows] - mean
-        np.multiply(block, block, out=block)
-        total = np.add.reduce(np.concatenate([total, block]), axis=0, keepdims=True)
-    return np.sqrt(total[0] / len(dense))
