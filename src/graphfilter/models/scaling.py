@@ -65,10 +65,9 @@ class FeatureScaler:
         n = features.shape[0]
         known = np.ones(n, dtype=bool) if labelled is None or not labelled.any() else labelled
         if scaling == "auto" and sp.issparse(features) and not _few_and_filled(features):
-            rows = features if known.all() else features[np.flatnonzero(known)]
-            largest, next_one = _two_largest(abs(rows))
-            alone = (next_one > 0) & (largest > FAR * next_one)
-            scale = np.maximum(np.where(alone, next_one, largest), 1).astype(np.float32)
+            most, more = _two_largest(abs(features[np.flatnonzero(known)]))
+            most = np.where((more > 0) & (most > FAR * more), more, most)
+            scale = np.maximum(most, 1).astype(np.float32)
             return cls(scaling, scale=scale, bounds=_bounds(-scale, scale), loop=loop)
         dense = _dense(features)
         low, high = _range(dense, known)
@@ -142,16 +141,15 @@ def _range(
     ends = dense[:0]
     for rows in blocks(len(dense), max(1, _NUMBERS_AT_ONCE // max(1, dense.shape[1]))):
         both = np.concatenate([ends, dense[rows][known[rows]]])
-        ends = both
-        if len(both) > 4:
-            ends = np.partition(both, (0, 1, -2, -1), axis=0)[[0, 1, -2, -1]]
+        outermost = [0, 1, -2, -1]
+        ends = np.partition(both, outermost, axis=0)[outermost] if len(both) > 4 else both
     if len(ends) < 4:
         return ends.min(axis=0), ends.max(axis=0)
     least, less, more, most = np.sort(ends, axis=0).astype(np.float64)
     width = np.where(more > less, more - less, np.inf)
     low, high = np.maximum(least, less - FAR * width), np.minimum(most, more + FAR * width)
-    low, high = np.where(low > least, less, least), np.where(high < most, more, most)
-    return low.astype(dense.dtype), high.astype(dense.dtype)
+    ends = np.where([low > least, high < most], [less, more], [least, most]).astype(dense.dtype)
+    return ends[0], ends[1]
 
 
 def _clipped_moments(

@@ -12,7 +12,7 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -301,7 +301,7 @@ class StudioFit:
     state: str = WAITING
     problem: str = ""
     headline: str = ""
-    progress: Progress | None = None
+    progress: dict[str, Any] = field(default_factory=dict)
     kept: bool = False
     running: threading.Event = field(default_factory=threading.Event)
     stopping: bool = False
@@ -331,9 +331,7 @@ class StudioFit:
             self.problem = str(error).replace("`", "")
         finally:
             self.state = end
-            # A studio that is left open keeps no networks, and no graph for the sake of its fits.
-            self.source, before = None, self.progress
-            self.progress = before and replace(before, runs=())
+            self.source = None  # A studio may be left open for days.
 
     def _fit(self) -> None:
         assert self.source is not None
@@ -347,7 +345,13 @@ class StudioFit:
     def _watch(self, progress: Progress) -> bool:
         """Take what there is to show of an epoch; wait while paused; return whether to stop."""
         if not progress.compared:
-            self.progress = progress
+            name, score = progress.monitored or (progress.score_name, progress.val_score)
+            self.progress = {
+                "stage": progress.stage, "epoch": progress.epoch, "max_epochs": progress.max_epochs,
+                "score": plain(score), "score_name": name.replace("_", " "),
+                "pool_score": plain(progress.pool_score),
+                "seconds_left": plain(progress.seconds_left),
+            }  # fmt: skip
         elif self.state != COMPARING:
             # What ended the model does not end the comparison.
             self.state, self.ending = COMPARING, self.ending and not self.told
@@ -376,15 +380,6 @@ class StudioFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page draws."""
-        now, progress = dict[str, Any](), self.progress
-        if progress is not None:
-            name, score = progress.monitored or (progress.score_name, progress.val_score)
-            now = {
-                "stage": progress.stage, "epoch": progress.epoch, "max_epochs": progress.max_epochs,
-                "score": plain(score), "score_name": name.replace("_", " "),
-                "pool_score": plain(progress.pool_score),
-                "seconds_left": plain(progress.seconds_left),
-            }  # fmt: skip
         return {
             "key": self.key,
             "graph": self.graph,
@@ -392,7 +387,7 @@ class StudioFit:
             "state": self.state,
             "problem": self.problem,
             "headline": self.headline,
-            "progress": now,
+            "progress": self.progress,
             "kept": self.kept,
         }
 
@@ -410,10 +405,8 @@ class Queue:
     def add(self, entry: Entry, setting: Setting) -> StudioFit:
         """Queue a fit."""
         key = str(len(self._fits) + 1)
-        fit = StudioFit(
-            key, entry.source.graph.name, entry.source, setting, self._folder / f"run-{key}"
-        )
-        self._fits[key] = fit
+        source, folder = entry.source, self._folder / f"run-{key}"
+        self._fits[key] = fit = StudioFit(key, source.graph.name, source, setting, folder)
         self._last = self._thread.submit(fit.train)
         return fit
 
