@@ -90,9 +90,10 @@ class ExactStep:
             len(problem.x), HIDDEN, dtype=problem.x.dtype, device=problem.x.device
         )
         config = TrainConfig()
+        layers = [*network.encoder.parameters(), *network.head.parameters()]
         groups = [
             {"params": network.filter_parameters(), "lr": config.filter_learning_rate},
-            {"params": network.linear_parameters(), "lr": config.learning_rate},
+            {"params": layers, "lr": config.learning_rate},
         ]
         self.optimizer = torch.optim.Adam(groups, weight_decay=config.weight_decay)
 

@@ -273,8 +273,6 @@ gf.SGFClassifier
 step("import")
 gf.plot, gf.Graph.from_edges([[0, 1]])._repr_html_()
 step("graph")
-gf.filters.PowerFilter()._repr_html_()
-step("notebook")
 edges = torch.tensor([[0, 1], [1, 0]])
 gf.pyg.StackedFilterConv(3, 2)(torch.randn(2, 3), edges).sum().backward()
 assert sys.modules["torch_geometric"] is None
@@ -305,9 +303,7 @@ def test_import_graphfilter_loads_no_heavy_library(loaded: dict[str, set[str]]) 
 
 
 def test_pyplot_is_left_alone_where_axes_are_given(loaded: dict[str, set[str]]) -> None:
-    """Nor is it imported for what notebooks show, where a filter is drawn by matplotlib."""
     assert "matplotlib" not in loaded["graph"]
-    assert "matplotlib" in loaded["notebook"]
     assert "matplotlib.pyplot" not in loaded["picture"]
 
 

@@ -1,9 +1,8 @@
-"""Pictures: with matplotlib, axes in, axes out, and small ones for notebooks, written as text.
+"""Pictures with matplotlib: axes in, axes out.
 
 Each function draws on the axes it is given and returns them; without axes it makes a figure of
 pyplot's, which notebooks show. No setting of matplotlib is changed, and pyplot is imported only
-when it is needed. What a notebook shows of an object needs no library, and appears at once, in
-light and dark.
+when it is needed.
 """
 
 from graphfilter.spectral.plot import response

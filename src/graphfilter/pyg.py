@@ -17,11 +17,11 @@ once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Aroun
 
 - Batches of ``DataLoader`` and ``NeighborLoader`` are graphs like any other, directed or not.
 - ``torch.compile`` compiles what is around the filter and calls it as it is (a graph break).
-- ``torch.export`` takes a layer with its ``edge_index``, also of dynamic sizes; faster is a module
-  that holds its operator and calls ``conv(x, self.operator)``. Who loads the program imports
-  ``graphfilter.pyg``. The program has no gradient, and cannot become ONNX.
-- ``torch.cuda.make_graphed_callables`` takes such a module too: on small graphs a step is then many
-  times faster, because launching the products takes longer than they do.
+- ``torch.export`` takes a layer with its ``edge_index``, also of dynamic sizes. Who loads the
+  program imports ``graphfilter.pyg``. The program has no gradient, and cannot become ONNX.
+- ``torch.cuda.make_graphed_callables`` takes a module that holds its operator and calls
+  ``conv(x, self.operator)``: on small graphs a step is then many times faster, because launching
+  the products takes longer than they do.
 - ``HeteroConv`` takes a layer for relations within one vertex type. ``to_hetero`` does not: a
   polynomial of a matrix needs a square one.
 - ``edge_weight`` gets no gradient, and one that requires it is refused; so explainers that learn a

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tools.site_dynamics import FRAMES, read, record
 
-from graphfilter.report.filter import describe_shape, stacked_response
+from graphfilter.report.filter import FREQUENCIES, describe_shape
 from graphfilter.spectral import Density
 from graphfilter_research.commands.demo import GRAPHS
 
@@ -17,9 +17,10 @@ def test_recorded_filter_has_the_shape_the_page_says(made: dict) -> None:
     assert GRAPHS[made["name"]] == made["kind"]
     assert len(made["epochs"]) == len(made["alpha"]) == len(made["beta"]) <= FRAMES + 1
     assert made["alpha"][0] == made["beta"][0] == [0.5] * 16
-    last = stacked_response(
-        np.array(made["alpha"][-1]), np.array(made["beta"][-1]), made["operator"]
-    )
+    lam = FREQUENCIES if made["operator"] == "laplacian" else 1 - FREQUENCIES
+    last = np.ones_like(lam)
+    for alpha, beta in zip(made["alpha"][-1], made["beta"][-1], strict=True):
+        last = alpha * lam * last + beta
     flat = Density(np.linspace(0.025, 1.975, 40), np.full(40, 0.5), exact=True)
     assert describe_shape(last, flat).startswith(shapes[made["kind"]])
     frequency = np.average(flat.centres, weights=made["energy"])

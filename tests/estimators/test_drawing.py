@@ -1,4 +1,4 @@
-"""The filter of a fitted estimator: drawn, and shown in notebooks below its parameters."""
+"""The filter of a fitted estimator, drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn import config_context
 from sklearn.exceptions import NotFittedError
 
 import graphfilter as gf
@@ -55,7 +54,6 @@ def test_loaded_model_shows_what_it_has_learned(
     loaded = gf.SGFClassifier.load(tmp_path / "model")
     loaded.plot_filter(ax)
     assert list(curves(ax)) == ["learned (mean and runs)"]
-    assert "Response of the learned filter" in loaded._repr_html_()
 
 
 def test_pickled_model_shows_its_filter(fitted: gf.SGFClassifier, ax: Axes) -> None:
@@ -69,7 +67,7 @@ def test_regressor_and_committee_show_their_filters(ax: Axes) -> None:
     values.fit(GRAPH.features, GRAPH.labels.astype(float), graph=GRAPH).plot_filter(ax)
     assert "label frequency of a class" not in curves(ax)
     committee = gf.GraphClassifier(effort="low", max_epochs=5, random_state=0).fit(graph=GRAPH)
-    assert "members" in committee._repr_html_()
+    committee.plot_filter(ax)
 
 
 @pytest.mark.research
@@ -77,26 +75,8 @@ def test_plot_of_a_model_without_filter_is_refused(ax: Axes) -> None:
     fitted = gf.SystemClassifier(model="gcn", max_epochs=2, random_state=0).fit(graph=GRAPH)
     with pytest.raises(GraphFilterError, match="needs a model with a graph filter"):
         fitted.plot_filter(ax)
-    assert "Response of" not in fitted._repr_html_()
 
 
 def test_plot_before_fit_is_refused(ax: Axes) -> None:
     with pytest.raises(NotFittedError):
         gf.SGFClassifier().plot_filter(ax)
-
-
-def test_notebook_shows_the_response_once_fitted(fitted: gf.SGFClassifier) -> None:
-    before, after = gf.SGFClassifier()._repr_html_(), fitted._repr_html_()
-    assert "Response of the learned filter" not in before
-    assert "Response of the learned filter" in after
-    assert "before training" in after
-    assert "sk-container" in after
-    assert "before training" in fitted._repr_mimebundle_()["text/html"]
-
-
-def test_notebook_shows_plain_text_where_scikit_learn_is_told_to(
-    fitted: gf.SGFClassifier,
-) -> None:
-    with config_context(display="text"):
-        assert not hasattr(fitted, "_repr_html_")
-        assert list(fitted._repr_mimebundle_()) == ["text/plain"]

@@ -111,14 +111,6 @@ def test_network_equals_its_closed_form():
     torch.testing.assert_close(network(operator, x).double(), total, rtol=1e-5, atol=1e-5)
 
 
-def test_terms_add_up_to_the_network():
-    g = graph(kinds=KINDS, directed=True)
-    network, operator = build(g), make_operator("channels", g)
-    logits = [term(part, columns(g)) for term, part in network.terms(operator)]
-    total = torch.stack(logits).sum(0)
-    torch.testing.assert_close(total, network(operator, columns(g)), rtol=1e-5, atol=1e-5)
-
-
 def test_network_of_one_channel_is_a_filter_network():
     g = graph()
     network, operator = build(g), make_operator("channels", g)
@@ -142,9 +134,9 @@ def test_contributions_are_of_the_squares_that_channels_add():
     """Where one channel adds twice what the other adds, four fifths are its."""
     g = graph(kinds=KINDS)
     network, operator = build(g), make_operator("channels", g)
-    parts = [term(of, columns(g)).detach() for term, of in network.terms(operator)]
-    bias = network.head.bias.detach()
-    energies = [float((part - bias * (k == 0)).square().sum()) for k, part in enumerate(parts)]
+    hidden = network.embed(operator, columns(g)).detach().chunk(2, dim=1)
+    heads = network.head.weight.detach().chunk(2)
+    energies = [float((h @ w).square().sum()) for h, w in zip(hidden, heads, strict=True)]
     with torch.no_grad():
         network.head.weight[5:] *= 2 * (energies[0] / energies[1]) ** 0.5
     shares = network.contributions(operator, columns(g))

@@ -17,7 +17,6 @@ from graphfilter.report.filter import (
     describe_shape,
     filter_data,
     response_at,
-    stacked_response,
     training_data,
 )
 from graphfilter.report.html import spread_out
@@ -39,15 +38,6 @@ def curves_of(fitted: SGFClassifier) -> dict[str, Any]:
     learned = learned_filter(fitted)
     assert learned is not None
     return filter_data(learned)
-
-
-def test_stacked_response_is_the_recurrence() -> None:
-    alpha, beta = np.array([0.5, -1.0, 2.0]), np.array([0.25, 0.0, 1.0])
-    lam = 1 - FREQUENCIES
-    h = np.ones_like(lam)
-    for a, b in zip(alpha, beta, strict=True):
-        h = a * lam * h + b
-    np.testing.assert_allclose(stacked_response(alpha, beta, "adjacency"), h)
 
 
 def test_filter_data_starts_untrained_and_keeps_the_best(fitted: SGFClassifier) -> None:

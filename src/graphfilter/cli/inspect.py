@@ -48,8 +48,8 @@ class Inspect(PredictedOptions):
                 raise ConfigError(f"{word} names columns of a table (--vertices); there is none.")
             self._show_values()
             return
-        from graphfilter.report.pictures import draw_spectrum, save_figure
-        from graphfilter.spectral import diagnose, label_energy, spectral_density
+        from graphfilter.report.pictures import save_figure
+        from graphfilter.spectral import diagnose, plot_spectrum
 
         source, quiet = self.read(), self.quiet
         graph = source.graph
@@ -70,12 +70,11 @@ class Inspect(PredictedOptions):
         _show(diagnosis, graph)
         if path is not None:
             with waiting("drawing the spectrum", quiet=quiet):
-                figure = draw_spectrum(
-                    spectral_density(graph),
-                    label_energy(graph, "onehot"),
-                    graph.classes.tolist(),
-                    f"{graph.name}: where the labels are in the graph's spectrum",
-                )
+                from matplotlib.figure import Figure
+
+                figure = Figure(figsize=(8, 4.2), layout="constrained")
+                axes = plot_spectrum(graph, figure.subplots(), encoding="onehot")
+                axes.set_title(f"{graph.name}: where the labels are in the graph's spectrum")
                 save_figure(figure, path)
             say(f"Picture written to {path}.")
 

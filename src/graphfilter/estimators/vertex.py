@@ -74,7 +74,6 @@ from graphfilter.util.errors import (
     check_number,
 )
 from graphfilter.util.machine import pick_device
-from graphfilter.util.pictures import card
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -696,35 +695,6 @@ class VertexEstimator(BaseEstimator):
         for name in ("prepared_", "answers_"):
             state.pop(name, None)
         return state
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's picture of the parameters and, once fitted, the filter below it."""
-        return super()._repr_html_inner() + self._fitted_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._fitted_html()
-        return bundle
-
-    def _fitted_html(self) -> str:
-        """Return what a notebook shows below the parameters, as HTML."""
-        if not self.__sklearn_is_fitted__():
-            return ""
-        rows = [("fitted on", repr(self.graph_))] if hasattr(self, "graph_") else []
-        if hasattr(self, "n_epochs_"):
-            rows.append(("epochs", f"{self.n_epochs_:,}"))
-        weights: dict[str, float] = getattr(self, "weights_", {})
-        if weights:
-            used = [f"{name} {share:.0%}" for name, share in weights.items() if share >= 0.005]
-            rows.append(("members", ", ".join(used)))
-        if not self.filters_:
-            return card("Fitted", rows)
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(4.4, 2.4), layout="constrained")
-        plot_view(self.filter_view(), figure.subplots())
-        return card("Fitted", rows, figure, "Response of the learned filter over graph frequency.")
 
 
 def filter_at(learned: Filter, result: FitResult, epoch: int) -> Filter:

@@ -250,25 +250,6 @@ class Filter(nn.Module, ABC):
     def extra_repr(self) -> str:
         return self.config.arguments()
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the response over the interval."""
-        from matplotlib.figure import Figure
-
-        from graphfilter.util.pictures import COLOURS, card, unframe
-
-        lam = np.linspace(*self.interval, 101)
-        figure = Figure(figsize=(4.4, 2.2), layout="constrained")
-        axes = figure.subplots()
-        axes.plot(lam, self.response(lam), color=COLOURS[0])
-        axes.set_xlabel("eigenvalue λ of the operator")
-        axes.set_ylabel("response f")
-        unframe(axes)
-        n_learned = sum(p.numel() for p in self.parameters())
-        learned = f"{n_learned} scalars" if n_learned else "nothing, it is fixed"
-        rows = [("setting", self.config.arguments()), ("degree", str(self.degree))]
-        rows.append(("learned", learned))
-        return card(type(self).__name__, [row for row in rows if row[1]], figure)
-
 
 class FixedFilter(Filter):
     """A filter without learnable scalars: its weights are known when it is made."""

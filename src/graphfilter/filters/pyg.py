@@ -26,9 +26,8 @@ from graphfilter.filters.pagerank import ExactPageRankFilter, PageRankFilter
 from graphfilter.filters.power import PowerFilter
 from graphfilter.filters.stacked import StackedFilter
 from graphfilter.operators import Operator
-from graphfilter.operators.kernels import make_kernel
 from graphfilter.operators.kernels.product_kernel import FactoredMatrix, made_to_be_kept
-from graphfilter.operators.operator import NORMALISED, DirectedOperator
+from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 
@@ -170,7 +169,7 @@ def prepare_operator(
     Returns
     -------
     Operator
-        On the device of the edges; a ``DirectedOperator`` where they are not symmetric.
+        On the device of the edges; its ``transposed`` is another one where they are not symmetric.
 
     Examples
     --------
@@ -203,9 +202,8 @@ def prepare_operator(
     places = torch.stack([targets[kept], sources[kept]])
     factors = {"scale": scale, "diagonal": diagonal, "sign": sign}
     matrix, mirror = _csr_both_ways(places, weights[kept], edges.n, factors)
-    if _equal(matrix, mirror):
-        return Operator(matrix, interval, operator, dtype=dtype)
-    return DirectedOperator(matrix, mirror, interval, operator, dtype=dtype)
+    other = None if _equal(matrix, mirror) else mirror
+    return Operator(matrix, interval, operator, mirror=other, dtype=dtype)
 
 
 def _csr_both_ways(
@@ -297,54 +295,6 @@ class OperatorCache:
 def _address(tensor: Tensor) -> int:
     """Return where a tensor lies, which assigning its ``.data`` changes; 0 of a sparse one."""
     return tensor.data_ptr() if tensor.layout == torch.strided else 0
-
-
-_SCHEMA = (
-    "(Tensor x, Tensor weights, Tensor offsets, Tensor columns, Tensor? values, Tensor? scale, "
-    "Tensor? diagonal, float sign, float[] basis) -> Tensor"
-)
-
-
-def apply_exported(filter: Filter, operator: Operator, x: Tensor) -> Tensor:
-    """Return f(P) x as one operation of an exported program, which holds the matrix as constants.
-
-    It has no gradient, and its kernel is made again in every call.
-    """
-    operator.check_columns(x)
-    matrix = operator.kernel.matrix
-    if not isinstance(matrix, FactoredMatrix):
-        raise GraphError(f"an operator of kind {operator.kind} cannot be exported.")
-    basis, weights = polynomials_of([filter], operator)
-    exact = torch.promote_types(x.dtype, torch.float32)
-    numbers = [basis.scale, basis.shift, basis.step, basis.back]
-    return _polynomial(
-        x, weights.to(exact), matrix.offsets, matrix.columns, matrix.values, matrix.scale,
-        matrix.diagonal, matrix.sign, numbers,
-    )  # fmt: skip
-
-
-@torch.library.custom_op("graphfilter::polynomial", mutates_args=(), schema=_SCHEMA)
-def _polynomial(
-    x: Tensor,
-    weights: Tensor,
-    offsets: Tensor,
-    columns: Tensor,
-    values: Tensor | None,
-    scale: Tensor | None,
-    diagonal: Tensor | None,
-    sign: float,
-    basis: Sequence[float],
-) -> Tensor:
-    n = len(offsets) - 1
-    matrix = FactoredMatrix(offsets, columns, n, values, scale, diagonal, sign)
-    steps = Basis(*basis).steps(len(weights) - 1)
-    grouped = x.reshape(n, 1, -1).contiguous()
-    return make_kernel(matrix, x.dtype).apply_recurrence(grouped, weights.contiguous(), steps)[0]
-
-
-@_polynomial.register_fake
-def _(x: Tensor, *_: object) -> Tensor:
-    return torch.empty_like(x)
 
 
 _OF_EDGES = (
@@ -531,11 +481,15 @@ def _filtered(conv: FilterConv, x: Tensor, edge_index: Any, edge_weight: Tensor 
     if torch.compiler.is_exporting() and not isinstance(edge_index, Operator):
         y = _exported_with_edges(conv, flat, edge_index, edge_weight)
         return y.view(columns.shape).movedim(0, -2)
+    if torch.compiler.is_exporting():
+        raise GraphError(
+            "an exported layer must get the edges; got an Operator. Pass its edge_index and "
+            "edge_weight."
+        )
     operator = conv.prepare(x, edge_index, edge_weight)
     if torch.promote_types(x.dtype, operator.dtype) == operator.dtype:
         flat = flat.to(operator.dtype)
-    run = apply_exported if torch.compiler.is_exporting() else Filter.__call__
-    y = run(conv.filter, operator, flat).to(x.dtype)
+    y = conv.filter(operator, flat).to(x.dtype)
     return y.view(columns.shape).movedim(0, -2)
 
 

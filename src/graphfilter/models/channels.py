@@ -18,7 +18,6 @@ from graphfilter.filters import (
 )
 from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
-from graphfilter.models.network import FilterNetwork
 from graphfilter.operators import Operator
 from graphfilter.operators.operator import Channels, channel_names
 from graphfilter.util.errors import ConfigError
@@ -111,23 +110,6 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConf
     def embed(self, operator: Operator, x: Input) -> Tensor:
         """Return the filtered hidden layer of every channel, side by side (n, n_channels * h)."""
         return torch.cat(_filtered([self], operator, x, [None]), dim=2)[:, 0]
-
-    def terms(self, operator: Operator) -> list[tuple[FilterNetwork, Operator]]:
-        """Return one filter network per channel, whose logits add up to this one's in prediction.
-
-        They share the weights; the first has the bias.
-        """
-        made, bias, width = [], self.head.bias.detach(), self.config.hidden_size
-        for (name, filter), weight in zip(
-            self.learned_filters().items(), self._heads(), strict=True
-        ):
-            sizes = self.encoder.weight.shape[0], weight.shape[1]
-            one = FilterNetwork(*sizes, filter, hidden_size=width)
-            one.encoder = self.encoder
-            one.head.weight = nn.Parameter(weight.detach(), requires_grad=False)
-            one.head.bias = nn.Parameter(0 * bias if made else bias, requires_grad=False)
-            made.append((one.eval(), _channels(operator).part(name)))
-        return made
 
     def learned_filters(self) -> dict[str, Filter]:
         """Return the filter of each channel by its name."""

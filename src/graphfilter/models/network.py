@@ -253,10 +253,6 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
             hidden = self.activate(layer(hidden))
         return self.filter(operator, hidden if isinstance(hidden, Tensor) else hidden.to_dense())
 
-    def terms(self, operator: Operator) -> list[tuple[FilterNetwork, Operator]]:
-        """Return networks and their operators whose logits add up to this one's: itself alone."""
-        return [(self, operator)]
-
     def encoders(self) -> list[Linear]:
         """Return the layers before the filter, each followed by the activation."""
         deeper = cast("Iterable[Linear]", self.deeper)
@@ -303,10 +299,6 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
 
     def main_filter(self) -> Filter:
         return self.filter
-
-    def linear_parameters(self) -> list[nn.Parameter]:
-        inside = set(self.filter.parameters())
-        return [p for p in self.parameters() if p not in inside]
 
 
 def _filter(

@@ -4,27 +4,5 @@
 are available, and with torch otherwise.
 """
 
-from graphfilter.operators.operator import (
-    OPERATORS,
-    Operator,
-    adjacency,
-    augmented_adjacency,
-    co_citation,
-    coupling,
-    laplacian,
-    make_operator,
-)
-from graphfilter.operators.sparse import SparseFeatures, to_tensor
-
-__all__ = [
-    "OPERATORS",
-    "Operator",
-    "SparseFeatures",
-    "adjacency",
-    "augmented_adjacency",
-    "co_citation",
-    "coupling",
-    "laplacian",
-    "make_operator",
-    "to_tensor",
-]
+from graphfilter.operators.operator import *
+from graphfilter.operators.sparse import *

@@ -47,6 +47,17 @@ from graphfilter.operators.kernels.product_kernel import (
 )
 from graphfilter.util.errors import GraphError, check_name
 
+__all__ = [
+    "OPERATORS",
+    "Operator",
+    "adjacency",
+    "augmented_adjacency",
+    "co_citation",
+    "coupling",
+    "laplacian",
+    "make_operator",
+]
+
 # How far a matrix may be from symmetric, relative to its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-6
 
@@ -56,15 +67,19 @@ NORMALISED = ("augmented_adjacency", "adjacency", "laplacian")
 
 
 class Operator:
-    """A symmetric matrix of a graph that multiplies columns: ``operator @ x``.
+    """A matrix of a graph, symmetric but for one case, that multiplies columns: ``operator @ x``.
 
     Parameters
     ----------
     matrix : scipy sparse matrix (n, n), FactoredMatrix or GramMatrix
         Symmetric and finite. A scipy matrix is checked to be so, to rounding; a FactoredMatrix is
         taken to be symmetric.
+    mirror : FactoredMatrix, optional
+        The transpose of a FactoredMatrix that is not symmetric, for layers that take directed
+        edges. Polynomials of it have the same exact gradients in the same memory; a response over
+        frequencies they have not, because its eigenvalues are complex.
     interval : (float, float)
-        Bounds of its spectrum.
+        Bounds of its spectrum; of the absolute value of its eigenvalues where there is a mirror.
     kind : str
         Its name, for printing and for saving with a model.
     device, dtype
@@ -97,14 +112,16 @@ class Operator:
         interval: tuple[float, float],
         kind: str,
         *,
+        mirror: FactoredMatrix | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         if not isinstance(matrix, FactoredMatrix | GramMatrix):
             matrix = _checked_matrix(matrix)
         if device is not None and torch.device(device) != matrix.device:
-            matrix = matrix.to(device)
+            matrix, mirror = matrix.to(device), mirror and mirror.to(device)
         self.kernel: ProductKernel = make_kernel(matrix, dtype)
+        self._mirror = None if mirror is None else make_kernel(mirror, dtype)
         self.interval, self.kind, self.dtype = interval, kind, dtype
         self.radius = max(abs(bound) for bound in interval)
         self.n: int = matrix.shape[0]
@@ -142,8 +159,12 @@ class Operator:
 
     @property
     def transposed(self) -> Operator:
-        """The operator that multiplies gradients: this one, which is symmetric."""
-        return self
+        """The operator that multiplies gradients: this one, where it is symmetric."""
+        if self._mirror is None:
+            return self
+        made = copy.copy(self)
+        made.kernel, made._mirror = self._mirror, self.kernel
+        return made
 
     @property
     def matrix(self) -> sp.csr_array:
@@ -165,10 +186,12 @@ class Operator:
         """Return this operator on another device or in another precision."""
         device = self.device if device is None else torch.device(device)
         dtype = self.dtype if dtype is None else dtype
-        return self if device == self.device and dtype == self.dtype else self._moved(device, dtype)
-
-    def _moved(self, device: torch.device, dtype: torch.dtype) -> Operator:
-        return Operator(self.kernel.matrix, self.interval, self.kind, device=device, dtype=dtype)
+        if device == self.device and dtype == self.dtype:
+            return self
+        mirror = None if self._mirror is None else self._mirror.matrix
+        return Operator(
+            self.kernel.matrix, self.interval, self.kind, mirror=mirror, device=device, dtype=dtype
+        )
 
     def __matmul__(self, x: Tensor) -> Tensor:
         """Multiply one column (n,) or several (n, c); differentiable."""
@@ -268,50 +291,6 @@ def _checked_matrix(matrix: Any) -> FactoredMatrix:
             f"{difference.max():g}. Average the two: (matrix + matrix.T) / 2."
         )
     return taken
-
-
-class DirectedOperator(Operator):
-    """An operator that is not symmetric: ``operator @ x``, with gradients by its transpose.
-
-    For layers that take directed edges, such as those of sampled neighbourhoods. Polynomials of it
-    have the same exact gradients in the same memory; a response over frequencies they have not,
-    because its eigenvalues are complex.
-
-    Parameters
-    ----------
-    matrix, mirror : FactoredMatrix
-        The matrix and its transpose.
-    interval, kind, device, dtype
-        See :class:`Operator`; the interval bounds the absolute value of the eigenvalues.
-    """
-
-    def __init__(
-        self,
-        matrix: FactoredMatrix,
-        mirror: FactoredMatrix,
-        interval: tuple[float, float],
-        kind: str,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__(matrix, interval, kind, device=device, dtype=dtype)
-        self.mirror: ProductKernel = make_kernel(
-            mirror if device is None else mirror.to(device), dtype
-        )
-
-    @property
-    def transposed(self) -> DirectedOperator:
-        """The operator that multiplies gradients."""
-        made = copy.copy(self)
-        made.kernel, made.mirror = self.mirror, self.kernel
-        return made
-
-    def _moved(self, device: torch.device, dtype: torch.dtype) -> DirectedOperator:
-        return DirectedOperator(
-            self.kernel.matrix, self.mirror.matrix, self.interval, self.kind, device=device,
-            dtype=dtype,
-        )  # fmt: skip
 
 
 # What the channels are called that are not edge types.

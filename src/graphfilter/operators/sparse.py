@@ -24,6 +24,8 @@ from graphfilter.operators.kernels.product_kernel import (
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 
+__all__ = ["SparseFeatures", "to_tensor"]
+
 
 @dataclass(frozen=True, eq=False)
 class Drawn:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from graphfilter.filters import Filter, StackedFilter
+from graphfilter.filters import Filter
 from graphfilter.report.html import percent, plain, spread_out
 from graphfilter.runs.findings import FREQUENCIES, LearnedFilter, PageContent, response_at
 from graphfilter.runs.folder import FitSummary
@@ -34,15 +33,6 @@ _SHAPES = {
     (True, False, True): ("band-stop", "keeps what neighbours share, and what sets them apart"),
     (True, True, True): ("nearly flat", "mostly keeps the columns of each vertex as they are"),
 }
-
-
-def stacked_response(alpha: NDArray[Any], beta: NDArray[Any], operator: str) -> NDArray[np.float64]:
-    """Return the response of a stacked filter with these scalars."""
-    made = StackedFilter(len(alpha)).double()
-    with torch.no_grad():
-        made.alpha.copy_(torch.as_tensor(alpha))
-        made.beta.copy_(torch.as_tensor(beta))
-    return response_at(made, operator)
 
 
 def mean_response(filters: Sequence[Filter], operator: str) -> NDArray[np.float64]:

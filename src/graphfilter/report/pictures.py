@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.spectral import Density
-from graphfilter.spectral.plot import FilterView, common_signs, draw_densities, draw_view
+from graphfilter.spectral.plot import FilterView, common_signs, draw_view
 from graphfilter.util.files import atomic_file
 from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, shorten, unframe
 
@@ -64,21 +63,6 @@ def draw_channels(channels: Sequence[Channel], title: str = "") -> Figure:
     axes.set_title(title)
     unframe(axes)
     figure.legend(loc="outside lower center", ncols=4)
-    return figure
-
-
-def draw_spectrum(
-    density: Density, energy: Density, names: Sequence[Any], title: str = ""
-) -> Figure:
-    """Draw where the graph's frequencies lie, and the energy of each class's labels on them."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.2), layout="constrained")
-    axes = figure.subplots()
-    draw_densities(axes, density, energy, names)
-    axes.set_title(title)
-    columns = 1 if len(names) < 12 else 2
-    figure.legend(loc="outside right upper", fontsize="small", ncols=columns)
     return figure
 
 

@@ -19,6 +19,22 @@ from graphfilter.data.graph import Graph
 from graphfilter.splits import check_vertices
 from graphfilter.util.errors import ConfigError, GraphError, check_name
 
+__all__ = [
+    "Diagnosis",
+    "FrequencyEstimate",
+    "ValueDiagnosis",
+    "diagnose",
+    "diagnose_values",
+    "estimate_label_frequency",
+    "feature_frequency",
+    "frequency_gap_bound",
+    "frequency_range",
+    "homophily",
+    "label_frequency",
+    "laplacian",
+    "rayleigh_quotient",
+]
+
 ENCODINGS = ("signed", "onehot")
 
 _ROWS_AT_ONCE = 1 << 16

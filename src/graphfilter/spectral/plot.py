@@ -24,6 +24,8 @@ from graphfilter.util.pictures import (
     unframe,
 )
 
+__all__ = ["Density", "label_energy", "plot_spectrum", "spectral_density"]
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -210,7 +212,9 @@ def _density(
     return Density(centres, values[0] if flat else values, exact)
 
 
-def plot_spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> Axes:
+def plot_spectrum(
+    graph: Graph, ax: Axes | None = None, *, encoding: str = "signed", n_bins: int = 40
+) -> Axes:
     """Draw where a graph's frequencies lie and, where it has labels, their energy by class.
 
     Parameters
@@ -218,6 +222,8 @@ def plot_spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> 
     graph : Graph
     ax : matplotlib Axes, optional
         Drawn on, beside what is there; a new figure of pyplot's otherwise.
+    encoding : {"signed", "onehot"}
+        Of the labels; see :func:`label_energy`.
     n_bins : int
         Of the densities; see :func:`spectral_density`.
 
@@ -230,14 +236,14 @@ def plot_spectrum(graph: Graph, ax: Axes | None = None, *, n_bins: int = 40) -> 
     ['labels: Mr. Hi, Officer', 'all frequencies of the graph']
     """
     density = spectral_density(graph, n_bins)
-    energy = label_energy(graph, n_bins=n_bins) if graph.n_classes else None
+    energy = label_energy(graph, encoding, n_bins) if graph.n_classes else None
     axes = take_axes(ax, (8, 4.2))
-    draw_densities(axes, density, energy, graph.classes.tolist())
+    _draw_densities(axes, density, energy, graph.classes.tolist())
     axes.legend(fontsize="small", ncols=1 if graph.n_classes < 12 else 2)
     return axes
 
 
-def draw_densities(
+def _draw_densities(
     axes: Axes, density: Density, energy: Density | None, names: Sequence[Any]
 ) -> None:
     """Draw the density of all frequencies, and one line per class with its energy."""

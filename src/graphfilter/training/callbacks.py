@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from graphfilter.training.epoch import Run
 from graphfilter.util.errors import ConfigError
 
+__all__ = ["Callback", "OnEpoch", "Progress"]
+
 LOGGER = logging.getLogger("graphfilter")
 SECONDS_BETWEEN_LINES = 2.0
 SCORE_NAMES = {"accuracy": "accuracy", "micro_f1": "micro F1", "r2": "R²"}

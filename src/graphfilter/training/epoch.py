@@ -26,6 +26,8 @@ from graphfilter.training.tasks import CLASSIFICATION, Task, Vertices
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import capturing
 
+__all__ = ["FitResult", "Run"]
+
 # What ends a run that would have gone on: a caller, or a committee to which it adds nothing.
 ASKED, SUPERFLUOUS = CALLED_OFF = ("asked", "superfluous")
 

@@ -37,6 +37,8 @@ from graphfilter.util.errors import (
 from graphfilter.util.machine import threads_for
 from graphfilter.util.records import read_tensors, tensors_under, write_tensors
 
+__all__ = ["TrainConfig", "runs_in_a_cohort", "train"]
+
 # Raised with every change of what a checkpoint holds.
 FORMAT = 4
 

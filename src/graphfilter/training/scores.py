@@ -19,6 +19,8 @@ from torch import Tensor
 
 from graphfilter.splits import Split
 
+__all__ = ["MONITORS", "Monitor"]
+
 # The monitors of all tasks; each task has its own.
 Monitor = Literal[
     "accuracy", "loss", "balanced_accuracy", "macro_f1", "roc_auc", "average_precision", "micro_f1",

@@ -36,6 +36,8 @@ from graphfilter.training.scores import (
 from graphfilter.util.errors import ConfigError, GraphError, check_name
 from graphfilter.util.words import number
 
+__all__ = ["CLASSIFICATION", "MULTILABEL", "REGRESSION", "SCALES", "TASKS", "TargetScale", "Task"]
+
 Array = NDArray[np.float64]
 
 SCALES = ("identity", "log", "rank")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Where a response is evaluated.
 FREQUENCY_GRID = np.linspace(0, 2, 401)
@@ -54,10 +52,8 @@ _STYLE = (
 _CELL = "padding:1px 14px 1px 0;text-align:left;vertical-align:top;background:none;border:none"
 
 
-def card(
-    title: str, rows: Iterable[tuple[str, str]], figure: Figure | None = None, note: str = ""
-) -> str:
-    """Return HTML, as notebooks show it: a title, names with their values, and a picture.
+def card(title: str, rows: Iterable[tuple[str, str]], note: str = "") -> str:
+    """Return HTML, as notebooks show it: a title, and names with their values.
 
     >>> "&lt;b&gt;" in card("Graph <b>", [("vertices", "3")])
     True
@@ -68,10 +64,5 @@ def card(
         for name, value in rows
     )
     table = f"<table>{lines}</table>" if lines else ""
-    picture = ""
-    if figure is not None:
-        file = io.StringIO()
-        figure.savefig(file, format="svg")
-        picture = file.getvalue()[file.getvalue().index("<svg") :]
     last = f"<div style='opacity:.7'>{escape(note)}</div>" if note else ""
-    return f"<div style='{_STYLE}'><b>{escape(title)}</b>{table}{picture}{last}</div>"
+    return f"<div style='{_STYLE}'><b>{escape(title)}</b>{table}{last}</div>"
