@@ -7,7 +7,6 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -161,11 +160,6 @@ def write_graphland(folder: Path, graph: Graph = SAMPLE, task: str = "regression
 def write_edge_list(folder: Path, graph: Graph = SAMPLE) -> Path:
     np.savetxt(folder / "tiny.edges", graph.edges, fmt="%d", header="u v")
     return folder / "tiny.edges"
-
-
-def write_matrix_market(folder: Path, graph: Graph = SAMPLE) -> Path:
-    scipy.io.mmwrite(folder / "tiny.mtx", sp.coo_matrix(graph.adjacency))
-    return folder / "tiny.mtx"
 
 
 def to_networkx(sample: Graph) -> nx.Graph:

@@ -335,7 +335,7 @@ def test_import_walk_sees_imports_of_every_kind(imports: list[Import]) -> None:
 
 
 # They write whole commands, which repeat a run or make a table.
-COMMANDS = {"runs.folder", "web.fits"}
+COMMANDS = {"runs.folder", "web.studio"}
 
 
 def texts(module: str) -> Iterator[tuple[int, str]]:

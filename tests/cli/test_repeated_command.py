@@ -20,7 +20,7 @@ from graphfilter.data import make_karate
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.folder import repeat_command
 from graphfilter.runs.plan import Source, plan_fit
-from graphfilter.web.fits import Setting
+from graphfilter.web.studio import Setting
 
 KARATE = ("--dataset", "karate")
 Parse = Callable[[str], dict[str, Any]]

@@ -23,13 +23,12 @@ from tests.samples import (
     write_graphdata,
     write_graphml,
     write_heterophilous,
-    write_matrix_market,
     write_npz,
     write_planetoid,
     write_sgf,
 )
 
-from graphfilter.data import read_edge_list, read_matrix_market, read_networkx, read_npz
+from graphfilter.data import read_edge_list, read_networkx, read_npz
 from graphfilter.data.graph import Graph
 from graphfilter.util.errors import DataFileError, GraphFilterError
 
@@ -44,7 +43,6 @@ class Format:
 FORMATS = {
     "npz": Format(write_npz, read_npz),
     "edge_list": Format(write_edge_list, read_edge_list, ()),
-    "matrix_market": Format(write_matrix_market, read_matrix_market, ()),
     "graphml": Format(write_graphml, read_networkx, ("features", "labels")),
     "gml": Format(write_gml, read_networkx, ("features", "labels")),
 }

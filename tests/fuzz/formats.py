@@ -216,7 +216,6 @@ def sign_store(folder: Path) -> None:
 
 FORMATS = {
     "npz": graph_format(samples.write_npz, data.read_npz),
-    "matrix_market": graph_format(samples.write_matrix_market, data.read_matrix_market),
     "graphml": graph_format(samples.write_graphml, data.read_networkx),
     "gml": graph_format(samples.write_gml, data.read_networkx),
     "edge_list": graph_format(samples.write_edge_list, data.read_edge_list),

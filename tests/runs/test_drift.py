@@ -1,4 +1,4 @@
-"""Drift: what moved is named, what did not raises no alarm, and what accuracy to expect is said."""
+"""Drift: what moved is named, and what did not raises no alarm."""
 
 from __future__ import annotations
 
@@ -42,23 +42,15 @@ def drift_of(fit: Fit, graph: Graph) -> Drift:
 
 
 def test_graph_that_has_not_changed_raises_few_alarms(fit: Fit) -> None:
-    alarms, held = 0, 0
-    for seed in range(1, 21):
-        graph = make(seed)
-        found = drift_of(fit, graph)
-        alarms += bool(found.beyond_chance)
-        truth = (fit.estimator.answers(graph=graph).argmax(axis=1) != graph.labels).mean()
-        held += found.losses[0].expected.low <= truth <= found.losses[0].expected.high
+    alarms = sum(bool(drift_of(fit, make(seed)).beyond_chance) for seed in range(1, 21))
     assert alarms <= 2
-    assert held >= 17
 
 
 def test_no_drift_is_said_as_that(fit: Fit) -> None:
-    said = " ".join(drift_of(fit, make(1)).sentences())
+    said = drift_of(fit, make(1)).sentence()
     # Five features, degrees and two classes.
     assert said.startswith("No drift: of 8 comparisons of the 300 new vertices with those of the")
     assert "a false alarm in at most 5% of predictions" in said
-    assert "on the test vertices of the fit it was" in said
     assert "may be less accurate" not in said
 
 
@@ -68,7 +60,7 @@ def test_column_that_moved_is_named(fit: Fit) -> None:
     features[:, 1] += 1.5
     found = drift_of(fit, replace(graph, features=features))
     assert found.beyond_chance[0].what.startswith("'income' above")
-    said = " ".join(found.sentences())
+    said = found.sentence()
     assert said.startswith("Drift: of 8 comparisons")
     assert "label some of these vertices to measure it" in said
 
@@ -102,29 +94,20 @@ def test_numbers_and_labels_are_compared_too(numbers: bool) -> None:
     found = drift_of(fit, replace(other, features=features))
     kinds = {move.kind for move in found.beyond_chance}
     assert {"features", "answers"} <= kinds
-    said = " ".join(found.sentences())
-    words = "the mean error would be" if numbers else "the share of labels that are right would be"
-    assert words in said
-    assert "the true value may lie far outside this interval" in said
-    unmoved = " ".join(drift_of(fit, other).sentences())
-    assert words.replace("would", "should") in unmoved
-    assert "outside this interval" not in unmoved
     again = Reference.from_arrays(Reference.of(fit).to_arrays())
-    assert again.measured == pytest.approx(Reference.of(fit).measured)
+    for kind, summary in Reference.of(fit).columns.items():
+        assert (again.columns[kind].counts == summary.counts).all()
 
 
 def test_few_vertices_are_said_to_show_large_changes_only() -> None:
     for n, expected in ((5, True), (30, False)):
-        found = Drift(n, True, (), (), "test")
-        assert ("Only large changes show in 5 new vertices." in found.sentences()[0]) == expected
+        found = Drift(n, True, ())
+        assert ("Only large changes show in 5 new vertices." in found.sentence()) == expected
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"promised": np.array([np.nan])},
-        {"promised": np.array([0.1, 0.2])},
-        {"part": np.array([7])},
         {"columns.odd.n": np.array([1])},
         {"frequency": np.array([0.5 + 1j])},
     ],

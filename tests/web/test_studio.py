@@ -38,7 +38,7 @@ def test_error_of_our_own_is_told_as_json(client, monkeypatch) -> None:
     def fail(self: object, request: object) -> None:
         raise KeyError(request)
 
-    monkeypatch.setattr("graphfilter.web.fits.Tables.read", fail)
+    monkeypatch.setattr("graphfilter.web.studio.Tables.read", fail)
     reply = client("POST", "api/graphs", {"dataset": "karate"})
     assert reply.status == 500
     assert "report it" in reply.json["error"]

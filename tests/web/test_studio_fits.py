@@ -18,7 +18,7 @@ from graphfilter.data import make_bipartite, make_karate
 from graphfilter.runs.plan import Source
 from graphfilter.splits import stratified
 from graphfilter.training import Progress
-from graphfilter.web.fits import Setting, StudioFit
+from graphfilter.web.studio import Setting, StudioFit
 
 
 def epoch(run) -> int:
@@ -110,7 +110,7 @@ def test_fit_that_fails_says_why(client, monkeypatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("graphfilter.web.fits.fit_folder", fail)
+    monkeypatch.setattr("graphfilter.web.studio.fit_folder", fail)
     key = client.train(client.dataset(), max_epochs=1)
     run = client.wait_for(key, lambda run: run["state"] == "failed")
     assert "not enough memory" in run["problem"]

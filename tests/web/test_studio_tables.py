@@ -150,7 +150,7 @@ def test_upload_that_is_broken_off_leaves_no_file(client) -> None:
 
 
 def test_upload_that_stops_on_its_way_is_given_up(client, monkeypatch) -> None:
-    monkeypatch.setattr("graphfilter.web.fits.SECONDS_BETWEEN", 0.2)
+    monkeypatch.setattr("graphfilter.web.studio.SECONDS_BETWEEN", 0.2)
 
     def slowly():
         yield b"source,target\n"
@@ -164,7 +164,7 @@ def test_upload_that_stops_on_its_way_is_given_up(client, monkeypatch) -> None:
 
 
 def test_tables_that_nobody_reads_do_not_pile_up(client) -> None:
-    from graphfilter.web.fits import MOST_TABLES
+    from graphfilter.web.studio import MOST_TABLES
 
     for _ in range(MOST_TABLES + 3):
         assert client.upload("e.csv", EDGES).status == 200
@@ -173,7 +173,7 @@ def test_tables_that_nobody_reads_do_not_pile_up(client) -> None:
 
 def test_graphs_do_not_pile_up_and_a_dataset_is_loaded_once(client, monkeypatch) -> None:
     assert client.dataset() == client.dataset()
-    monkeypatch.setattr("graphfilter.web.fits.MOST_GRAPHS", 2)
+    monkeypatch.setattr("graphfilter.web.studio.MOST_GRAPHS", 2)
     old = client.dataset()
     for _ in range(2):
         assert client.read(VERTICES, EDGES).status == 200

@@ -261,7 +261,8 @@ class _LaidOut:
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         names = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
         args, notes = renewed(args, names)
-        tell(notes, quiet="--quiet" in args)
+        if notes:
+            tell(notes, quiet="--quiet" in args)
         above: Any = super()
         return above.parse_args(ctx, args)
 

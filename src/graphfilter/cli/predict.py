@@ -46,7 +46,7 @@ class Predict(RunOptions):
         Join the rows of the tables to the graph saved with the run: new rows and their edges are
         enough. A row with a known id replaces its features. Only the rows given are written.
     report : FILE
-        Write a page to this .html file: expected accuracy, and drift since the fit.
+        Write a page to this .html file: what was predicted, and drift since the fit.
     coverage : SHARE
         Coverage of prediction sets, such as 0.9: add a set of classes, or an interval of a number,
         per vertex. Default: that of the fit, if any. Holds for vertices exchangeable with the
@@ -68,7 +68,7 @@ class Predict(RunOptions):
     overwrite: bool = False
 
     def __call__(self) -> None:
-        """Check, load the model, read the graph; predict, write, and say what to expect."""
+        """Check, load the model, read the graph; predict, write, and say what moved."""
         self._check_files()
         from graphfilter.report.page import write_prediction_report
         from graphfilter.runs.loading import read_reference
@@ -105,7 +105,7 @@ class Predict(RunOptions):
                 known=sentences,
             )  # fmt: skip
         noun, coverage = Noun.found(about.noun, None), " ".join(prediction.describe_coverage())
-        changes = "" if drift is None else " ".join(drift.sentences())
+        changes = "" if drift is None else drift.sentence()
         summary = f"{prediction.describe_parts()} Graph used: {used}. Written to {self.out}."
         for sentence in (*sentences, coverage, changes, summary):
             if sentence:

@@ -104,8 +104,7 @@ class GraphOptions:
     dataset : NAME
         Named dataset: see graphfilter data list.
     graph : FILE
-        Graph in one file: npz, MatrixMarket, GraphML, GML or an edge list; or a store (see
-        graphfilter store).
+        Graph in one file: npz, GraphML, GML or an edge list; or a store (see graphfilter store).
     label : COLUMN
         Column of labels; empty cells are unlabelled.
     unlabelled : LABEL,LABEL

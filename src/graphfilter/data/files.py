@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,7 @@ from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.roles import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
+from graphfilter.util.arrow import csv, pa
 from graphfilter.util.errors import DataFileError, GraphError, check_name, import_extra
 from graphfilter.util.files import (
     PARSE_ERRORS,
@@ -57,10 +58,6 @@ from graphfilter.util.files import (
     reading,
 )
 from graphfilter.util.words import count, listed_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # A sparse matrix may have this many columns whatever it holds, and so many per entry beyond.
 MOST_COLUMNS = 1 << 20
@@ -414,9 +411,6 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     ...     [path.name for path in gf.data.write_tables(g, folder)]
     ['edges.csv', 'vertices.csv']
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     folder = Path(folder)
     names = range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
     check_text(names, "a vertex name")
@@ -444,9 +438,6 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
 
 def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
     """Write in slices of rows: sparse features are made dense a few at a time."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     fixed: dict[str, pa.Array] = {"id": ids}
     if graph.labels is not None:
         names = np.array([*map(str, graph.classes), ""], dtype=object)
@@ -471,29 +462,6 @@ def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def _entries(
-    path: AnyPath, lines: Iterable[tuple[int, list[str]]], n_fields: int, remedy: str
-) -> Iterator[tuple[int, list[str], float | None]]:
-    """Yield the line, the two ends and the weight, if any, of each entry.
-
-    All have as many fields: 2 or 3 as the first has, where ``n_fields`` is 0.
-    """
-    for i, fields in lines:
-        n_fields = n_fields or len(fields)
-        if len(fields) != n_fields or n_fields not in (2, 3):
-            expected = n_fields if n_fields in (2, 3) else "2 or 3"
-            problem = f"must have {expected} fields; got {len(fields)}. {remedy}"
-            raise DataFileError(path, problem, line=i)
-        weight = None
-        if n_fields == 3:
-            try:
-                weight = float(fields[2])
-            except ValueError:
-                problem = f"the weight must be a number; got {fields[2][:40]!r}. {remedy}"
-                raise DataFileError(path, problem, line=i) from None
-        yield i, fields[:2], weight
-
-
 def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read lines of two vertices and perhaps a weight, apart by spaces, tabs, commas or ``;``.
 
@@ -505,82 +473,35 @@ def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
     with reading(path, remedy, (UnicodeDecodeError,)):
         text = Path(path).read_text(encoding="utf-8-sig")
     lines = enumerate(text.replace(",", " ").replace(";", " ").splitlines(), start=1)
-    rows = ((i, line.split()) for i, line in lines)
-    filled = ((i, fields) for i, fields in rows if fields and fields[0][0] not in "#%")
-    entries = list(_entries(path, filled, 0, remedy))
-    if not entries:
+    rows = {i: fields for i, line in lines if (fields := line.split()) and fields[0][0] not in "#%"}
+    if not rows:
         raise DataFileError(path, f"must hold at least one edge; it holds none. {remedy}")
-    ends = [end for _, pair, _ in entries for end in pair]
+    ends, weights = list[str](), list[float]()
+    n_fields = len(next(iter(rows.values())))
+    for i, fields in rows.items():
+        if len(fields) != n_fields or n_fields not in (2, 3):
+            expected = n_fields if n_fields in (2, 3) else "2 or 3"
+            problem = f"must have {expected} fields; got {len(fields)}. {remedy}"
+            raise DataFileError(path, problem, line=i)
+        ends += fields[:2]
+        try:
+            weights += map(float, fields[2:])
+        except ValueError:
+            problem = f"the weight must be a number; got {fields[2][:40]!r}. {remedy}"
+            raise DataFileError(path, problem, line=i) from None
     whole = all(end.isascii() and end.isdigit() and len(end) < 19 for end in ends)
     names, number = np.unique(np.array(ends, np.int64 if whole else object), return_inverse=True)
-    weights = [weight for _, _, weight in entries if weight is not None]
     with reading(path, remedy):
         return Graph.from_edges(
-            number.reshape(-1, 2),
-            len(names),
-            weights=weights or None,
-            vertex_names=names.tolist(),
-            name=Path(path).stem,
-            directed=directed,
-        )
+            number.reshape(-1, 2), len(names), weights=weights or None,
+            vertex_names=names.tolist(), name=Path(path).stem, directed=directed,
+        )  # fmt: skip
 
 
-REMEDY = "Write it again as a sparse matrix, for example with scipy.io.mmwrite."
-FIELDS = {"pattern": 2, "integer": 3, "real": 3, "double": 3}
-SYMMETRIES = ("general", "symmetric")
-
-
-def read_matrix_market(path: AnyPath, *, directed: bool = False) -> Graph:
-    """Read a square sparse matrix in Matrix Market form; its values are the weights.
-
-    A matrix whose values are all 1, or that has none (*pattern*), gives an unweighted graph. Not
-    read by ``scipy.io.mmread``, which (scipy 1.17) ends the whole process on some damaged files
-    instead of raising.
-    """
-    with reading(path, REMEDY, (UnicodeDecodeError,)):
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    first = lines[0] if lines else ""
-    words = first.lower().split()
-    good = len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"]
-    if not good or words[3] not in FIELDS or words[4] not in SYMMETRIES:
-        expected = "'%%MatrixMarket matrix coordinate', a real type and 'general' or 'symmetric'"
-        raise DataFileError(path, f"must be {expected}; got {first[:80]!r}. {REMEDY}", line=1)
-    if directed and words[4] == "symmetric":
-        problem = "must be 'general' to have directions; got 'symmetric'. Leave out `directed`."
-        raise DataFileError(path, problem, line=1)
-    split = ((i, line.split()) for i, line in enumerate(lines[1:], start=2))
-    rows = ((i, fields) for i, fields in split if fields and not fields[0].startswith("%"))
-    i, size = next(rows, (len(lines), []))
-    n_rows, n_columns, n_entries = _numbers(path, i, size, 3)
-    if n_rows != n_columns:
-        raise DataFileError(path, f"must be square; got {n_rows} x {n_columns}. {REMEDY}", line=i)
-    Budget(path).spend(VERTEX_BYTES * n_rows, f"line {i} names {n_rows:,} vertices")
-    pairs, weights = [], []
-    for i, ends, weight in _entries(path, rows, FIELDS[words[3]], REMEDY):
-        pair = _numbers(path, i, ends, 2)
-        if not all(1 <= end <= n_rows for end in pair):
-            raise DataFileError(path, f"must lie in 1..{n_rows}; got {pair}. {REMEDY}", line=i)
-        pairs.append(pair)
-        weights.append(1.0 if weight is None else weight)
-    if len(pairs) != n_entries:
-        problem = f"must have {n_entries} entries; got {len(pairs)}. {REMEDY}"
-        raise DataFileError(path, problem)
-    with reading(path, REMEDY):
-        return Graph.from_edges(
-            np.array(pairs, dtype=np.int64).reshape(-1, 2) - 1,
-            n_rows,
-            weights=None if all(w == 1 for w in weights) else weights,
-            name=Path(path).stem,
-            directed=directed,
-        )
-
-
-def _numbers(path: AnyPath, line: int, words: list[str], n: int) -> list[int]:
-    good = all(word.isascii() and word.isdigit() and len(word) < 10 for word in words)
-    if len(words) != n or not good:
-        problem = f"must be {n} whole numbers; got {' '.join(words)[:80]!r}. {REMEDY}"
-        raise DataFileError(path, problem, line=line)
-    return [int(word) for word in words]
+def read_matrix_market(path: AnyPath, **_: Any) -> Graph:
+    """Say what reads Matrix Market, which this package did until 0.3."""
+    read = "Graph.from_scipy(scipy.io.mmread(path)) does, and graphfilter.data.write_npz writes it"
+    raise DataFileError(path, f"Matrix Market is not read since 0.3: {read} as .npz.")
 
 
 def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:
@@ -648,7 +569,7 @@ GRAPHS: dict[str, Callable[..., Graph]] = {
 def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
     """Read a graph with the reader that the file's suffix names; ``directed`` keeps directions.
 
-    ``.npz`` (the package's own format), ``.mtx``, ``.graphml``, ``.gml``, ``.edges`` and ``.txt``.
+    ``.npz`` (the package's own format), ``.graphml``, ``.gml``, ``.edges`` and ``.txt``.
     """
     suffix = Path(path).suffix.lower()
     if not suffix and not Path(path).exists():

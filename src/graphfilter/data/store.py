@@ -27,6 +27,7 @@ from graphfilter.data.graph import Graph, OpenedStore
 from graphfilter.splits import Split
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import (
     ConfigError,
     DataFileError,
@@ -282,8 +283,6 @@ class StoredNames(Sequence[Any]):
     def __init__(
         self, offsets: NDArray[np.int64], content: NDArray[np.uint8], *, are_json: bool = False
     ) -> None:
-        import pyarrow as pa
-
         self._are_json = are_json
         parts = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
         self._text = pa.LargeStringArray.from_buffers(len(offsets) - 1, *parts[1:])
@@ -342,8 +341,6 @@ def map_names(folder: Path, arrays: dict[str, StoredArray]) -> StoredNames:
 
 def write_text(folder: Path, chunks: Iterable[Any]) -> dict[str, StoredArray]:
     """Write a column of text, Arrow arrays of strings, as ids."""
-    import pyarrow as pa
-
     with (
         writing_array(folder / f"{OFFSETS}.bin", "<i8") as offsets,
         writing_array(folder / f"{BYTES}.bin", "|u1") as content,
@@ -606,8 +603,6 @@ def write_store(
         }
         names, are_json = graph.vertex_names, False
         if names is not None:
-            import pyarrow as pa
-
             are_json = not all(isinstance(name, str) for name in names)
             arrays |= write_text(
                 folder,

@@ -20,7 +20,7 @@ from graphfilter.report.filter import filter_section, learning_data
 from graphfilter.report.html import percent, plain, plotly_source, render_page, write_page
 from graphfilter.report.pictures import draw_channels, draw_filter, save_figure
 from graphfilter.runs.drift import Drift
-from graphfilter.runs.findings import PageContent, describe_agreement
+from graphfilter.runs.findings import PageContent
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.folder import FitSummary
 from graphfilter.runs.loading import CHANNELS_FILE, FILTER_FILE, REPORT_FILE
@@ -133,7 +133,7 @@ def graph_section(summary: FitSummary) -> dict[str, Any]:
     counts = np.bincount(bins.astype(int))
     titles = ["0", "1", *(f"{2**b}–{2 ** (b + 1) - 1}" for b in range(1, len(counts)))]
     return {
-        "agreement": describe_agreement(fit),
+        "agreement": _content(summary).agreement,
         "n_isolated": int(np.count_nonzero(graph.degrees == 0)),
         "degrees": {
             "smallest": int(n_neighbours.min()),

@@ -41,6 +41,7 @@ from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import open_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.training import REGRESSION, Task
+from graphfilter.util.arrow import pc
 from graphfilter.util.errors import ConfigError, GraphFilterError, ModelFileError
 from graphfilter.util.records import read_tensors, write_tensors
 from graphfilter.util.words import listed, number
@@ -111,8 +112,6 @@ def edge_words_of(table: Any, ends: tuple[str, str], ids: Sequence[str]) -> Edge
 
     ``ids`` are those of the vertices, by number. Nothing is said where the table cannot be read.
     """
-    import pyarrow.compute as pc
-
     names = [name for name in table.usable_names if name not in ends][:_MOST_COLUMNS]
     held: dict[str, Any] = {}
 

@@ -604,6 +604,8 @@ class PageContent:
         Of the labels on them; None where they are no classes.
     settings : tuple of (str, str)
         The parameters of the estimator.
+    agreement : str
+        How much neighbours resemble each other.
     """
 
     lists: tuple[WorkList, ...]
@@ -614,6 +616,7 @@ class PageContent:
     density: Density
     energy: NDArray[np.float64] | None
     settings: tuple[tuple[str, str], ...]
+    agreement: str
 
 
 def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
@@ -631,4 +634,5 @@ def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
     return PageContent(
         lists, reasons, learned, results[0] if results else None, channels, density, energy,
         tuple((n, str(v)) for n, v in settings.items() if n not in ("graph", "verbose")),
+        describe_agreement(fit),
     )  # fmt: skip

@@ -123,10 +123,11 @@ def keep_graph(fit: Fit, folder: Path, wanted: bool | None) -> tuple[str, str]:
         write_npz(bare, path)
     except GraphError as error:
         return "", f"the graph is not saved with the run: {error}"
-    return sha256_of(path), (
+    note = (
         f"the graph is saved ({loading.GRAPH_FILE}, {say_bytes(path.stat().st_size)}): "
         "predict --with run needs new rows only. `keep_graph=False` leaves it out."
     )
+    return sha256_of(path), note
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.training import Task
 from graphfilter.util import records
+from graphfilter.util.arrow import csv, pa, parquet, pc
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.util.files import (
     LOCK_FILE,
@@ -48,10 +49,6 @@ from graphfilter.util.files import (
 )
 from graphfilter.util.machine import blocks
 from graphfilter.version import __version__
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 PREDICTIONS_FILE = "predictions.csv"
 PARQUET = ".parquet"
@@ -93,9 +90,6 @@ def write_rows(
     excel_safe : bool
         Whether text of a CSV is written so that no spreadsheet runs it; see :func:`excel_text`.
     """
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
     writer: Any = None
     is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
@@ -143,8 +137,6 @@ def write_predictions(
             for name, values in said.items()
         }
 
-    import pyarrow as pa
-
     write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once, order=order)
 
 
@@ -158,12 +150,9 @@ def excel_text(text: str) -> str:
 
 
 def _excel_block(block: pa.RecordBatch) -> pa.RecordBatch:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    options = pc.ReplaceSubstringOptions(f"^([{re.escape(''.join(FORMULA_SIGNS))}])", r"'\1")
+    signs = f"^([{re.escape(''.join(FORMULA_SIGNS))}])"
     columns: list[Any] = [
-        pc.call_function("replace_substring_regex", [column], options)
+        pc.replace_substring_regex(column, signs, r"'\1")
         if pa.types.is_string(column.type)
         else column
         for column in block.columns
@@ -181,9 +170,6 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
     Vertices are recognised by their ids; those of a graph without names are their numbers. Where
     the ``predictions.csv`` of the run was removed or edited since, all are unknown.
     """
-    import pyarrow as pa
-    from pyarrow import compute as pc
-
     if (table := read_parts(folder)) is None:
         return np.full(graph.n_vertices, UNKNOWN, dtype="<U10")
     fitted, parts = table
@@ -202,9 +188,6 @@ def parts_in_run(folder: str | Path, graph: Graph) -> NDArray[np.str_]:
 
 def read_parts(folder: str | Path) -> tuple[Any, Any] | None:
     """Return the ids of a run and their parts, as Arrow arrays; None where they cannot be read."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     only = csv.ConvertOptions(
         include_columns=["id", "part"], column_types={"id": pa.string(), "part": pa.string()}
     )

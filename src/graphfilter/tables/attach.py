@@ -19,6 +19,7 @@ from graphfilter.tables.near import TOLD, Near, find_coordinates, read_places
 from graphfilter.tables.roles import NO_WAYS, Columns, EdgeRoles, find_key, is_index, key_of
 from graphfilter.tables.rows import MOST_SHARES, SAMPLE_ROWS, Rows, RowsEncoder
 from graphfilter.tables.source import TableSource, at_row, reading_table
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count, listed_names
 
@@ -163,8 +164,6 @@ def _fit_rows(
     source: TableSource, names: list[str], columns: Columns, encoder: RowsEncoder
 ) -> tuple[RowsEncoder, list[str]]:
     """Understand columns by the first rows; text, lists and what is left out have no features."""
-    import pyarrow as pa
-
     batches, n_rows = list[Any](), 0
     for batch in source.read_batches(names, True) if names else ():
         batches.append(batch)

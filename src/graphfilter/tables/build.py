@@ -57,6 +57,7 @@ from graphfilter.tables.roles import (
 )
 from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
+from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
 from graphfilter.util.words import count, listed_names
 
@@ -168,8 +169,6 @@ def read_edge_blocks(
     table: TableSource, roles: EdgeRoles, others: Collection[str] = ()
 ) -> Iterator[EdgeBlock]:
     """Read the edges piece by piece, with other columns beside those of the roles."""
-    import pyarrow as pa
-
     row, decimal, unit = 0, table.decimal or roles.written[:1] or ".", roles.written[1:]
     for batch in table.read_batches(list(dict.fromkeys([*roles.names, *others])), roles.header):
         with reading_table(table):
@@ -311,8 +310,6 @@ def read_parts(
     Without edges, and where columns are to link them, vertices that share a value are joined.
     ``rows`` are tables that name a vertex in each row.
     """
-    import pyarrow as pa
-
     told = edges is not None
     nothing = pa.array([], pa.string())
     if edges is None:
@@ -439,8 +436,6 @@ def _read_edges(
     rows: Rows | None = None,
 ) -> dict[str, Any]:
     """Read pairs of vertex numbers, and weights, kinds and times, block by block."""
-    import pyarrow as pa
-
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
     kinds: list[Any] = []
     times: list[Any] = []
@@ -533,13 +528,10 @@ def note_near_ids(ids: Any, table: TableSource) -> list[str]:
 
     All ids must differ. Memory is taken for those that cleaning changes, which are few.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     changed, cleaned = [pa.array([], pa.string())], [pa.array([], pa.string())]
     for chunk in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
         clean = clean_ids(chunk)
-        differs = pc.call_function("not_equal", [clean, chunk])
+        differs = pc.not_equal(clean, chunk)
         changed.append(chunk.filter(differs).cast(pa.string()))
         cleaned.append(clean.filter(differs).cast(pa.string()))
     before, after = pa.concat_arrays(changed), pa.concat_arrays(cleaned)

@@ -8,16 +8,14 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.util.arrow import is_type, pa, pc
 from graphfilter.util.errors import DataFileError, did_you_mean
 from graphfilter.util.words import count, listed_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # In a cell of numbers or dates these say that there is none; Excel's errors too.
 MISSING_WORDS = frozenset((
@@ -78,8 +76,6 @@ class Cells:
 
     def cast(self, convert: Callable[[Any], Any], what: str) -> Any:
         """Return the column converted, or raise where its type cannot be."""
-        import pyarrow as pa
-
         try:
             return convert(self.column)
         except pa.ArrowNotImplementedError:
@@ -106,17 +102,13 @@ class Cells:
     @property
     def blank(self) -> NDArray[np.bool_]:
         """Where there is no value."""
-        import pyarrow.compute as pc
-
         if not is_usable(self.type):
-            return np.asarray(pc.call_function("is_null", [self.column]), dtype=bool)
+            return np.asarray(pc.is_null(self.column), dtype=bool)
         return self.of_words(is_missing, bool)
 
     @cached_property
     def iso_dates(self) -> NDArray[np.float64] | None:
         """Seconds since 1970 of a column of text like 2024-12-31 12:00 and gaps; else None."""
-        import pyarrow as pa
-
         first = self.text[0].as_py() if self.is_text and len(self) else "no date"
         if not (_ISO_DATE.match(first) or is_missing(first)):
             return None
@@ -135,16 +127,11 @@ class Cells:
 
 def without_gaps(text: Any) -> Any:
     """Return a column of text with null for the usual spellings of the missing words."""
-    import pyarrow.compute as pc
-
-    gaps = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=_gaps()))
-    return pc.call_function("if_else", [gaps, None, text])
+    return pc.if_else(pc.is_in(text, _gaps()), None, text)
 
 
 @cache
 def _gaps() -> Any:
-    import pyarrow as pa
-
     spelt = {spell(word) for word in MISSING_WORDS for spell in (str, str.upper, str.title)}
     return pa.array(sorted({*spelt, "NaN", "NaT"}), pa.string())
 
@@ -166,19 +153,14 @@ def missing_column(path: str | PathLike[str], name: str, names: Sequence[str]) -
 
 def as_text(column: Any, *, trim: bool = False) -> Any:
     """Turn a column of any type into strings; null becomes ''."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     # Text without gaps needs nothing; tables of very many columns call this often.
     text = column if column.type == pa.string() else column.cast(pa.string())
     text = text.fill_null("") if text.null_count else text
-    return pc.call_function("utf8_trim_whitespace", [text]) if trim else text
+    return pc.utf8_trim_whitespace(text) if trim else text
 
 
 def as_ids(column: Any) -> Any:
     """Turn a column of ids into strings; whole numbers that are stored as floats have no point."""
-    import pyarrow as pa
-
     if pa.types.is_floating(column.type):
         column = drop_nan(column)
         with suppress(pa.ArrowInvalid):  # not all are whole
@@ -191,23 +173,17 @@ def clean_ids(text: Any) -> Any:
 
     Blanks around them and characters without width go, and letters are of one Unicode form (NFC).
     """
-    import pyarrow.compute as pc
-
-    if not pc.call_function("all", [pc.call_function("string_is_ascii", [text])]).as_py():
-        visible = pc.ReplaceSubstringOptions(WITHOUT_WIDTH, "")
-        text = pc.call_function("replace_substring_regex", [text], visible)
-        text = pc.call_function("utf8_normalize", [text], pc.Utf8NormalizeOptions("NFC"))
-    return pc.call_function("utf8_trim_whitespace", [text])
+    if not pc.all(pc.string_is_ascii(text)).as_py():
+        text = pc.replace_substring_regex(text, WITHOUT_WIDTH, "")
+        text = pc.utf8_normalize(text, "NFC")
+    return pc.utf8_trim_whitespace(text)
 
 
 def drop_nan(column: Any) -> Any:
     """Turn the NaN of a column of floating-point numbers into null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_floating(column.type):
         return column
-    return pc.call_function("if_else", [pc.call_function("is_nan", [column]), None, column])
+    return pc.if_else(pc.is_nan(column), None, column)
 
 
 def distinct(text: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
@@ -225,48 +201,36 @@ def commonest(words: Sequence[str], codes: NDArray[np.int32], most: int) -> tupl
 
 def index_in(text: pa.ChunkedArray, known: pa.Array) -> NDArray[np.int32]:
     """Return where each string stands in ``known``, -1 for nowhere."""
-    import pyarrow.compute as pc
-
-    found = pc.call_function("index_in", [text], pc.SetLookupOptions(value_set=known))
-    return found.fill_null(-1).to_numpy()
+    return pc.index_in(text, known).fill_null(-1).to_numpy()
 
 
 def only_in(text: pa.Array | pa.ChunkedArray, some: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the strings that are among some, few, others: no hash table of all is made."""
-    import pyarrow.compute as pc
-
-    mask = pc.call_function("is_in", [text], pc.SetLookupOptions(value_set=some))
-    found = text.filter(mask)
+    found = text.filter(pc.is_in(text, some))
     return found.combine_chunks() if hasattr(found, "combine_chunks") else found
 
 
 def value_type(column: Any) -> Any:
     """Return the type of a column's cells, also where repeated ones are stored once."""
-    import pyarrow.types as is_type
-
     return column.type.value_type if is_type.is_dictionary(column.type) else column.type
 
 
 def without_views(column: Any) -> Any:
     """Return words that are held as views as strings, which more of Arrow can handle."""
-    import pyarrow as pa
-
     if not pa.types.is_string_view(value_type(column)):
         return column
     plain = pa.string()
     return column.cast(plain if is_text(column.type) else pa.dictionary(pa.int32(), plain))
 
 
+@cache
 def is_text(kind: Any) -> bool:
-    import pyarrow.types as is_type
-
     return is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind)
 
 
+@cache
 def is_usable(kind: Any) -> bool:
     """Return whether a type is text, a number or a truth value, not a date, list or bytes."""
-    import pyarrow.types as is_type
-
     kind = kind.value_type if is_type.is_dictionary(kind) else kind
     is_number = is_type.is_integer(kind) or is_type.is_floating(kind) or is_type.is_decimal(kind)
     return is_number or is_type.is_boolean(kind) or is_type.is_null(kind) or is_text(kind)
@@ -274,6 +238,4 @@ def is_usable(kind: Any) -> bool:
 
 def as_mask(values: NDArray[np.bool_]) -> Any:
     """Return truth values as Arrow filters by them."""
-    import pyarrow as pa
-
     return pa.array(values, type=pa.bool_())

@@ -22,6 +22,7 @@ from graphfilter.tables.cells import Cells, is_missing, is_usable
 from graphfilter.tables.columns import EncodedColumn, Read, median, otherwise
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
+from graphfilter.util.arrow import is_type, pa
 from graphfilter.util.errors import ConfigError, DataFileError
 
 # How dates in text can be spelled, as strptime has it.
@@ -64,8 +65,6 @@ _ZONE = "( ?(?P<zone>Z|UTC|(?P<sign>[+-])(?P<zH>[0-9]{2}):?(?P<zM>[0-9]{2})?))?"
 
 def is_date_type(kind: Any) -> bool:
     """Return whether Arrow itself knows cells of this type as dates or times."""
-    import pyarrow.types as is_type
-
     return is_type.is_temporal(kind) and not (
         is_type.is_duration(kind) or is_type.is_interval(kind)
     )
@@ -162,8 +161,6 @@ def read_seconds(
 
     With ``clear`` cells in another spelling that cannot be mistaken are read too.
     """
-    import pyarrow as pa
-
     if not is_date_type(cells.type):
         if spelling == _ISO and zones != "all" and cells.iso_dates is not None:
             return cells.iso_dates
@@ -212,8 +209,6 @@ class DateColumn(EncodedColumn):
 
     @classmethod
     def fit(cls, cells: Cells) -> tuple[Self | None, str]:
-        import pyarrow as pa
-
         name, spelling, said, newest = cells.name, "", "", _NEWEST
         zones = "all" if getattr(cells.type, "tz", None) else "none"
         if not is_date_type(cells.type):
@@ -250,8 +245,6 @@ class DateColumn(EncodedColumn):
         return fitted, f"{note} ({otherwise(name, 'category')})."
 
     def read(self, cells: Cells) -> Read:
-        import pyarrow as pa
-
         seconds, said = read_seconds(cells, self.spelling, self.newest, self.zones, clear=True), ""
         is_word = np.zeros(len(cells), dtype=bool)
         if not is_date_type(cells.type):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,12 +39,10 @@ from graphfilter.tables.words import (
     TruthColumn,
     guess_words,
 )
+from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError, ModelFileError, check_name
 from graphfilter.util.records import convert
 from graphfilter.util.words import count, listed_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # The kinds of columns, by the names that users and saved runs call them. All but lists can be
 # asked for.
@@ -377,14 +375,11 @@ def encode_column(
 
 def _as_types(column: Any, common: Sequence[str]) -> Any:
     """Return types as text, those that are not common as one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = Cells(column).text
     if not common:
         return text
     known = index_in(text, pa.array(common, type=pa.string())) >= 0
-    return pc.call_function("if_else", [pa.array(known), text, OTHER_KIND])
+    return pc.if_else(pa.array(known), text, OTHER_KIND)
 
 
 def _owners(cells: Cells, types: Cells) -> tuple[str, ...]:
@@ -397,8 +392,6 @@ def _owners(cells: Cells, types: Cells) -> tuple[str, ...]:
 
 def _are_of(types: Any, names: tuple[str, ...]) -> NDArray[np.bool_]:
     """Return which vertices, by their types, are of one of these."""
-    import pyarrow as pa
-
     return index_in(types, pa.array(names, type=pa.string())) >= 0
 
 
@@ -436,8 +429,6 @@ def _say_alike(kind: str, notes: Mapping[str, str]) -> list[str]:
 
 def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | None, str]]:
     """Decide on one column, or two of words; a note is '' where there is nothing to say."""
-    import pyarrow as pa
-
     name = cells.name
     if told == "drop":
         return [(None, "")]

@@ -14,18 +14,16 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphfilter.tables.cells import without_views
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import DataFileError, GraphError, import_extra
 from graphfilter.util.files import EDGE_BYTES, PARSE_ERRORS, Budget, reading
 from graphfilter.util.words import listed_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Memory per byte of a workbook's unpacked XML, and per cell as a Python object.
 _BYTES_PER_BYTE = 4
@@ -34,8 +32,6 @@ _BYTES_PER_CELL = 64
 
 def frame_table(frame: Any, label: str) -> HeldTable:
     """Make a table of a DataFrame, or of a dict of columns."""
-    import pyarrow as pa
-
     table = _as_arrow(frame, label)
     columns = [without_views(column) for column in table.columns]
     made = HeldTable(label, pa.table(columns, names=table.column_names))
@@ -44,8 +40,6 @@ def frame_table(frame: Any, label: str) -> HeldTable:
 
 
 def _as_arrow(frame: Any, label: str) -> pa.Table:
-    import pyarrow as pa
-
     if isinstance(frame, pa.Table):
         return frame
     if not (hasattr(frame, "__arrow_c_stream__") or isinstance(frame, Mapping)):
@@ -73,8 +67,6 @@ def _as_arrow(frame: Any, label: str) -> pa.Table:
 
 def _as_column(values: Sequence[Any]) -> pa.Array:
     """Make a column of Python objects: of the type they share, or of words."""
-    import pyarrow as pa
-
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -108,8 +100,6 @@ def _read_excel(path: Path, options: TextOptions) -> HeldTable:
 
     Its first row that holds anything is the header.
     """
-    import pyarrow as pa
-
     file = path if path.is_file() else _excel_file(path)
     with reading(file, "Save it again as .xlsx, or as .csv.", (*PARSE_ERRORS, pa.ArrowException)):
         rows, notes = _read_sheet(file, "" if file is path else path.name.partition("#")[2], path)

@@ -40,6 +40,7 @@ from graphfilter.tables.formats import open_table
 from graphfilter.tables.numbers import guess_decimal, not_a_number, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.words import FALSE_WORDS, TRUE_WORDS, read_truths
+from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.words import count, listed_names
 
@@ -379,9 +380,6 @@ def read_number_column(
 
     ``to_learn`` demands two different numbers; ``unknown`` are spellings of none.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table, (column,) = _read(path, [name])
     with reading_table(table):
         if unknown:

@@ -28,6 +28,7 @@ from graphfilter.tables.columns import (
     otherwise,
 )
 from graphfilter.tables.source import TableSource, at_row
+from graphfilter.util.arrow import is_type, pa, pc
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count
 
@@ -112,20 +113,16 @@ def find_decimal_signs(cells: Cells) -> DecimalSigns:
 
     Plain numbers, of which there may be millions, are looked at together.
     """
-    import pyarrow.compute as pc
-
     if not cells.is_text or cells.iso_dates is not None:
         return DecimalSigns()
     if _cast_plain(cells.text) is not None:
         first = cells.text[0].as_py() if len(cells) else ""
         if "." in first and not re.match(_GROUPED, first):
             return DecimalSigns(points=1)
-        point, grouped = pc.MatchSubstringOptions("."), pc.MatchSubstringOptions(_GROUPED)
-        words = cells.text.filter(pc.call_function("match_substring", [cells.text], point))
+        words = cells.text.filter(pc.match_substring(cells.text, "."))
         if not len(words):
             return DecimalSigns()
-        fit = pc.call_function("match_substring_regex", [words], grouped)
-        if pc.call_function("all", [fit]).as_py():
+        if pc.all(pc.match_substring_regex(words, _GROUPED)).as_py():
             return DecimalSigns(unclear=frozenset("."))
         return DecimalSigns(points=1)
     points, commas, unclear = 0, 0, set[str]()
@@ -163,21 +160,13 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
     A number in another ``unit`` is a word: per cent and others are different numbers, and so are
     two currencies. Without ``unit`` most cells decide; with ``'any'`` all are taken.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not cells.is_text:
         values = np.asarray(cells.cast(lambda c: c.cast(pa.float64(), safe=False), "numbers"))
         other = ~np.isnan(values) & (values != 0) & (unit == "%")
         others = ("numbers without a per cent sign",) * bool(other.any())
         return Numbers(np.where(other, np.nan, values), other, unit or "", others)
-    point = pc.MatchSubstringOptions(".")
-    plain = unit != "%" and (
-        decimal == "."
-        or not pc.call_function(
-            "any", [pc.call_function("match_substring", [cells.text], point)]
-        ).as_py()
-    )
+    points = decimal != "." and pc.any(pc.match_substring(cells.text, ".")).as_py()
+    plain = unit != "%" and not points
     if plain and (values := _cast_plain(cells.text)) is not None:
         return Numbers(values, np.zeros(len(cells), dtype=bool), unit or "")
     truth = _TRUTH if cells.told else {}
@@ -216,8 +205,6 @@ def _main_unit(read: list[tuple[float, str, bool]], cells: Cells) -> str:
 
 def _cast_plain(text: Any) -> NDArray[np.float64] | None:
     """Return the numbers of a column of plain numbers and gaps; None for any other."""
-    import pyarrow as pa
-
     first = text[0].as_py() if len(text) else ""
     if not (_DIGIT.search(first) or "inf" in first.lower() or is_missing(first)):
         return None
@@ -260,11 +247,9 @@ def are_codes(cells: Cells) -> bool:
     Some begin with a zero that no number needs: more than one in twenty, or all are as long as
     those.
     """
-    import pyarrow.compute as pc
-
     # Most columns are told from their first characters.
-    led = pc.call_function("starts_with", [cells.text], pc.MatchSubstringOptions("0"))
-    if not any(map(_LED.fullmatch, cells.text.filter(led).unique().to_pylist())):
+    led = cells.text.filter(pc.starts_with(cells.text, "0"))
+    if not any(map(_LED.fullmatch, led.unique().to_pylist())):
         return False
     words = [word for word in cells.words if not is_missing(word)]
     if not all(re.fullmatch("[0-9]+", word) for word in words):
@@ -461,8 +446,6 @@ class ListColumn(EncodedColumn):
 
     @staticmethod
     def can_hold(kind: Any) -> bool:
-        import pyarrow.types as is_type
-
         fixed = is_type.is_fixed_size_list(kind)
         return fixed or is_type.is_list(kind) or is_type.is_large_list(kind)
 
@@ -474,9 +457,6 @@ class ListColumn(EncodedColumn):
 
 def _read_lists(cells: Cells) -> NDArray[np.float64] | None:
     """Return lists of equal length as a matrix, NaN where one is missing; None for others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = cells.column
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     inner = column.type.value_type
@@ -484,12 +464,12 @@ def _read_lists(cells: Cells) -> NDArray[np.float64] | None:
         pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
     ):
         return None
-    present = np.asarray(pc.call_function("is_valid", [column]), dtype=bool)
+    present = np.asarray(pc.is_valid(column), dtype=bool)
     kept = column.filter(pa.array(present))
-    lengths = np.unique(np.asarray(pc.call_function("list_value_length", [kept])))
+    lengths = np.unique(np.asarray(pc.list_value_length(kept)))
     if len(lengths) != 1 or not lengths[0]:
         return None
-    flat = pc.call_function("list_flatten", [kept]).cast(pa.float64(), safe=False)
+    flat = pc.list_flatten(kept).cast(pa.float64(), safe=False)
     matrix = np.full((len(column), int(lengths[0])), np.nan)
     matrix[present] = np.asarray(flat).reshape(-1, int(lengths[0]))
     return matrix

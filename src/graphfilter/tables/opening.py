@@ -19,6 +19,7 @@ from graphfilter.tables.formats import open_table
 from graphfilter.tables.roles import ID_NAMES, Columns, find_name
 from graphfilter.tables.source import HeldTable, TableSource, place_of_row, reading_table
 from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import count
 
@@ -82,8 +83,6 @@ def open_vertices(
 
 def stack_kinds(tables: Sequence[TableSource], id_column: str | None = None) -> HeldTable:
     """Return several tables of vertices as one: the kind of each row is the name of its table."""
-    import pyarrow as pa
-
     kinds = [table.name.partition(".")[0] for table in tables]
     if len(set(kinds)) < len(kinds):
         raise DataFileError(tables[0], f"each kind must have one table; got {', '.join(kinds)}.")
@@ -131,9 +130,6 @@ def stack_kinds(tables: Sequence[TableSource], id_column: str | None = None) -> 
 
 def _tidied(table: TableSource, *, drop: bool, infinite: bool) -> TableSource:
     """Return a table without rows that repeat another, or with infinite numbers missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows, notes = table.read(table.usable_names), list[str]()
     kept = np.arange(len(rows))
 

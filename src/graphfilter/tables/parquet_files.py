@@ -11,16 +11,14 @@ import struct
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from graphfilter.tables.cells import without_views
 from graphfilter.tables.source import TableSource, check_width, counted, reading_table
 from graphfilter.tables.text_files import TextOptions
+from graphfilter.util.arrow import pa, parquet, pc
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.files import Budget
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BATCH_ROWS = 1 << 20
 _BYTES_PER_CELL = 16
@@ -40,16 +38,12 @@ class ParquetTable(TableSource):
 
     @cached_property
     def names(self) -> list[str]:
-        from pyarrow import parquet
-
         with reading_table(self._path):
             names = parquet.read_schema(self._path).names
         check_width(self._path, len(names))
         return names
 
     def read(self, names: list[str]) -> pa.Table:
-        import pyarrow as pa
-
         with reading_table(self._path):
             file, rows, budget = _open(self._path, names, self._batch_rows)
             if rows == self._batch_rows:
@@ -63,16 +57,12 @@ class ParquetTable(TableSource):
 
 
 def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
     for batch in file.iter_batches(columns=names, batch_size=rows):
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
 def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[Any, int, Budget]:
     """Open a file after what it says it holds has been counted; return also rows per batch."""
-    from pyarrow import parquet
-
     budget, chunks, asked = Budget(path), read_chunks(path), set(names)
     chosen = [chunk for chunk in chunks if chunk.name in asked]
     n_values, n_bytes = (sum(c.n_values for c in chosen), sum(c.n_bytes for c in chosen))
@@ -95,8 +85,6 @@ def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[
 
 def _in_known_zone(column: Any) -> Any:
     """Return times in a zone that this system does not know as those of UTC, as they are stored."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         try:
@@ -108,8 +96,6 @@ def _in_known_zone(column: Any) -> Any:
 
 def _plain(table: pa.Table, budget: Budget) -> pa.Table:
     """Check what was read, text for being UTF-8 too, and write out repeated words."""
-    import pyarrow as pa
-
     table.validate(full=True)
     plain: list[Any] = []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -128,15 +114,10 @@ def _plain(table: pa.Table, budget: Budget) -> pa.Table:
 
 def _text_bytes(chunk: Any) -> int:
     """Count the bytes of the words that a dictionary-encoded array repeats."""
-    import pyarrow.compute as pc
-
-    lengths = pc.call_function("binary_length", [chunk.dictionary])
-    return pc.call_function("sum", [lengths.take(chunk.indices)]).as_py() or 0
+    return pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 

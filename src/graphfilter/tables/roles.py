@@ -31,6 +31,7 @@ from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.tables.words import FEW_ROWS, reads_like_names
+from graphfilter.util.arrow import is_type, pa
 from graphfilter.util.errors import DataFileError
 from graphfilter.util.words import listed_names
 
@@ -308,8 +309,6 @@ def _guess_id(
     free: Sequence[str],
 ) -> Guess:
     """Take the column of a usual name, unless the edges join those of another; else the first."""
-    import pyarrow as pa
-
     with reading_table(edges):
         sample = edges.peek()
     told = [name for name in (columns.source, columns.target) if name in sample.column_names]
@@ -365,8 +364,6 @@ def _share(ids: Any, of: Any) -> float:
 
 
 def _may_be_id(column: Any) -> bool:
-    import pyarrow.types as is_type
-
     kind = value_type(column)
     return is_text(kind) or is_type.is_integer(kind) or is_type.is_floating(kind)
 
@@ -406,8 +403,6 @@ def choose_edge_roles(
     remembered: Mapping[str, str],
 ) -> tuple[EdgeRoles, list[str]]:
     """Find the two ends and the weight; the first line may turn out to be no header."""
-    import pyarrow as pa
-
     names = table.names
     if len(names) < 2:
         problem = f"a table of edges must have two columns or more; got {len(names)}."
@@ -452,8 +447,6 @@ def choose_edge_roles(
 
 def _how_written(table: TableSource, weight: str) -> str:
     """Return the decimal sign of the weights that a table begins with, and their unit if any."""
-    import pyarrow as pa
-
     with reading_table(table):
         for batch in table.read_batches([weight], True):
             cells = Cells(pa.chunked_array([batch.column(weight)]), weight, table)

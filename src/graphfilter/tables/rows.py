@@ -18,6 +18,7 @@ from graphfilter.tables.cells import Cells, missing_column
 from graphfilter.tables.columns import EncodedColumn, Entries, entries_of
 from graphfilter.tables.source import TableSource
 from graphfilter.tables.words import CategoryColumn
+from graphfilter.util.arrow import pa
 from graphfilter.util.records import convert
 from graphfilter.util.words import count
 
@@ -93,8 +94,6 @@ class RowsEncoder:
 
         Rows from ``moment`` on are left out: seconds since 1970 for dates.
         """
-        import pyarrow as pa
-
         keep, newest = slice(None), dict[str, float]()
         for column in self.columns:
             if column.kind == "date" and not np.isnan(rows.values[column.name]).all():

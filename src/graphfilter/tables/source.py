@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from graphfilter.tables.cells import as_ids, clean_ids
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import DataFileError, GraphError
 from graphfilter.util.files import EDGE_BYTES, Budget
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz)?$", re.IGNORECASE)
@@ -120,8 +120,6 @@ class TableSource(ABC):
 
     def peek(self) -> pa.Table:
         """Read the beginning of the table, all columns that have a name of their own."""
-        import pyarrow as pa
-
         names = self.usable_names
         batch = next(iter(self.read_batches(names, True)), None) if names else None
         if batch is None:
@@ -190,8 +188,6 @@ def at_row(
 @contextmanager
 def reading_table(where: str | PathLike[str]) -> Generator[None]:
     """Turn what pyarrow, the system and our checks say of a table into an error that names it."""
-    import pyarrow as pa
-
     try:
         yield
     except GraphError as error:

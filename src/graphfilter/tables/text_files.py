@@ -26,15 +26,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphfilter.tables.source import TableSource, check_width, counted, reading_table
+from graphfilter.util.arrow import csv as arrow_csv, pa
 from graphfilter.util.errors import ConfigError, import_extra
 from graphfilter.util.files import Budget
 from graphfilter.util.words import count
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CANDIDATES = (",", ";", "\t", "|", " ")
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
@@ -276,9 +274,6 @@ class TextTable(TableSource):
     @cached_property
     def names(self) -> list[str]:
         """The names of the columns, from the first lines alone where these hold the header."""
-        import pyarrow as pa
-        from pyarrow import csv
-
         with reading_table(self._path):
             for n_bytes in (_HEAD_BYTES, BLOCK_BYTES):
                 with self._open(self._source()) as stream:
@@ -294,26 +289,21 @@ class TextTable(TableSource):
                 sink = pa.BufferOutputStream()
                 sink.write(b"".join([*lines[: self._skip], header]))
                 source = pa.BufferReader(sink.getvalue())
-            with csv.open_csv(source, **self._options()) as reader:
+            with arrow_csv.open_csv(source, **self._options()) as reader:
                 return reader.schema.names
 
     def read(self, names: list[str]) -> pa.Table:
-        import pyarrow as pa
-        from pyarrow import csv
-
         with reading_table(self._path):
             try:
-                return csv.read_csv(self._source(), **self._options(names, use_threads=True))
+                return arrow_csv.read_csv(self._source(), **self._options(names, use_threads=True))
             except pa.ArrowInvalid:
                 # One thread alone knows the line of what is wrong.
-                return csv.read_csv(self._source(), **self._options(names))
+                return arrow_csv.read_csv(self._source(), **self._options(names))
 
     def read_batches(self, names: list[str], header: bool) -> Iterator[pa.RecordBatch]:
-        from pyarrow import csv
-
         with (
             reading_table(self._path),
-            csv.open_csv(self._source(), **self._options(names, header=header)) as reader,
+            arrow_csv.open_csv(self._source(), **self._options(names, header=header)) as reader,
         ):
             yield from counted(reader, self._path)
 
@@ -321,30 +311,25 @@ class TextTable(TableSource):
         self, names: list[str] | None = None, *, header: bool = True, use_threads: bool = False
     ) -> dict[str, Any]:
         """Read these columns, or all, as text: what the text means is decided later, not here."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        reading = csv.ReadOptions(use_threads=use_threads, block_size=BLOCK_BYTES)
+        reading = arrow_csv.ReadOptions(use_threads=use_threads, block_size=BLOCK_BYTES)
         reading.autogenerate_column_names = not header
         reading.skip_rows = self._skip
         types = dict.fromkeys(names or (), pa.string())
         return {
             "read_options": reading,
-            "parse_options": csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-            "convert_options": csv.ConvertOptions(include_columns=names, column_types=types),
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            "convert_options": arrow_csv.ConvertOptions(include_columns=names, column_types=types),
         }
 
     def _source(self) -> Any:
         """Return what pyarrow reads UTF-8 from: the file, or a copy of it in memory."""
-        import pyarrow as pa
-
         return self._path if self._encoding == "utf-8" else pa.BufferReader(self._utf8)
 
     @cached_property
     def _utf8(self) -> Any:
         """The file in UTF-8: pyarrow could decode, but calls Python from its own threads for it."""
-        import pyarrow as pa
-
         decoder = codecs.getincrementaldecoder(self._encoding)()
         budget, sink = Budget(self._path), pa.BufferOutputStream()
         for chunk in self._chunks():
@@ -355,8 +340,6 @@ class TextTable(TableSource):
 
     def _open(self, source: Any) -> Any:
         """Open the file as what it unpacks to, or its copy in memory."""
-        import pyarrow as pa
-
         if source is not self._path:
             return source
         file = pa.OSFile(str(source))

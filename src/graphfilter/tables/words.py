@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, as_mask, as_text, index_in, is_missing
 from graphfilter.tables.columns import EncodedColumn, Entries, Read, otherwise
+from graphfilter.util.arrow import pa, pc
 from graphfilter.util.words import count, listed_names
 
 TRUE_WORDS = frozenset(
@@ -55,8 +56,6 @@ _MOST_GRAMS = 20_000
 
 def read_truths(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return 1 and 0, NaN where there is neither, and where there is another word."""
-    import pyarrow as pa
-
     if pa.types.is_boolean(cells.column.type):
         values = np.asarray(cells.column.cast(pa.int8()).cast(pa.float64()))
         return values, np.zeros(len(cells), bool)
@@ -147,14 +146,10 @@ class CategoryColumn(EncodedColumn):
 
     def read(self, cells: Cells) -> Read:
         """Return the places of the values among the categories, -1 for none."""
-        import pyarrow as pa
-
         codes = index_in(cells.text, pa.array(self.categories, type=pa.string()))
         return Read(codes.astype(float)[:, None], np.zeros(len(codes), dtype=bool))
 
     def encode(self, cells: Cells) -> tuple[Entries, str]:
-        import pyarrow as pa
-
         codes = index_in(cells.text, pa.array(self.categories, type=pa.string()))
         rows = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
         counts = np.bincount(codes[rows], minlength=len(self.categories))
@@ -180,17 +175,13 @@ class CategoryColumn(EncodedColumn):
 
 def count_words(text: Any) -> tuple[Any, sp.csr_array]:
     """Return the different words of a column of text, and how often each cell has each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     words, lengths = [pa.array([], pa.string()).dictionary_encode()], [np.zeros(1, np.int64)]
-    between = pc.SplitPatternOptions(_BETWEEN)
     for chunk in text.chunks if isinstance(text, pa.ChunkedArray) else [text]:
         for start in range(0, len(chunk), _ROWS_AT_ONCE):
-            lower = pc.call_function("utf8_lower", [chunk.slice(start, _ROWS_AT_ONCE)])
-            parts = pc.call_function("split_pattern_regex", [lower], between)
-            words.append(pc.call_function("list_flatten", [parts]).dictionary_encode())
-            lengths.append(np.asarray(pc.call_function("list_value_length", [parts])))
+            lower = pc.utf8_lower(chunk.slice(start, _ROWS_AT_ONCE))
+            parts = pc.split_pattern_regex(lower, _BETWEEN)
+            words.append(pc.list_flatten(parts).dictionary_encode())
+            lengths.append(np.asarray(pc.list_value_length(parts)))
     joined = pa.chunked_array(words).unify_dictionaries()
     codes = np.concatenate([np.asarray(chunk.indices) for chunk in joined.chunks])
     dictionary = joined.chunk(joined.num_chunks - 1).dictionary
@@ -204,27 +195,21 @@ def count_words(text: Any) -> tuple[Any, sp.csr_array]:
 
 def _grams_of(words: Any) -> tuple[Any, NDArray[np.int64]]:
     """Return the parts of words, one of each place, a blank at either end; and whose they are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    cut = pc.call_function("utf8_slice_codeunits", [words], pc.SliceOptions(0, _LONGEST_WORD))
-    padded = pc.call_function("binary_join_element_wise", [pa.scalar(" "), cut, " ", ""])
-    lengths = np.asarray(pc.call_function("utf8_length", [padded]))
+    cut = pc.utf8_slice_codeunits(words, 0, _LONGEST_WORD)
+    padded = pc.binary_join_element_wise(" ", cut, " ", "")
+    lengths = np.asarray(pc.utf8_length(padded))
     grams, rows = [pa.array([], pa.string())], [np.empty(0, np.int64)]
     for n in _GRAMS:
         for start in range(_LONGEST_WORD + 3 - n):
             own = np.flatnonzero(lengths >= start + n)
             if len(own):
-                part = pc.SliceOptions(start, start + n)
-                grams.append(pc.call_function("utf8_slice_codeunits", [padded.take(own)], part))
+                grams.append(pc.utf8_slice_codeunits(padded.take(own), start, start + n))
                 rows.append(own)
     return pa.concat_arrays(grams), np.concatenate(rows)
 
 
 def _to_features(words: Any, features: Any, *, grams: bool) -> sp.csr_array:
     """Return how often each word holds each feature, a word or a part of words."""
-    import pyarrow as pa
-
     parts, rows = _grams_of(words) if grams else (words, np.arange(len(words)))
     places = index_in(pa.chunked_array([parts], type=pa.string()), features)
     own = places >= 0
@@ -270,13 +255,11 @@ class TextColumn(EncodedColumn):
     @classmethod
     def fit(cls, cells: Cells) -> tuple[Self | None, str]:
         """Choose the most frequent words that two cells have; of names, also parts of words."""
-        import pyarrow.compute as pc
-
         name, (words, counts) = cells.name, count_words(cells.text)
-        filled = cells.text.filter(pc.call_function("not_equal", [cells.text, ""]))
-        lengths = np.asarray(pc.call_function("utf8_length", [filled]))
+        filled = cells.text.filter(pc.not_equal(cells.text, ""))
+        lengths = np.asarray(pc.utf8_length(filled))
         grams, gram_weights = (), ()
-        blanks = pc.call_function("count_substring", [filled], pc.MatchSubstringOptions(" "))
+        blanks = pc.count_substring(filled, " ")
         short = len(lengths) and np.median(lengths) <= _LONGEST_NAME
         if short and np.mean(blanks) < _TEXT_WORDS:
             every = _grams_of(words)[0].unique()
@@ -299,8 +282,6 @@ class TextColumn(EncodedColumn):
 
     def encode(self, cells: Cells) -> tuple[Entries, str]:
         """Return features of length 1 per cell and block, zero where it holds none of the words."""
-        import pyarrow as pa
-
         blocks: list[sp.csc_array] = []
         if self.sublinear:
             words, counts = count_words(cells.text)

@@ -227,7 +227,7 @@ class Budget:
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile(suffix=".mtx") as file:
+    >>> with tempfile.NamedTemporaryFile(suffix=".npz") as file:
     ...     budget = Budget(file.name)
     >>> budget.spend(1000, "a few rows")
     >>> budget.spend(10**12, "1e12 rows")

@@ -9,9 +9,8 @@
 
 ``graphfilter studio`` is a page for a table:
 
-- :mod:`.studio`: the page and its addresses;
-- :mod:`.fits`: tables that were sent, how each column was read, the graphs they make, and their
-  fits, one after the other, watched, paused and stopped.
+- :mod:`.studio`: the page and its addresses; tables that were sent, how each column was read, the
+  graphs they make, and their fits, one after the other, watched, paused and stopped.
 """
 
 from importlib.util import find_spec

@@ -40,6 +40,7 @@ from graphfilter.tables.columns import Features
 from graphfilter.tables.dates import TIME, DateColumn
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.numbers import NumberColumn
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import (
     ConfigError,
     GraphError,
@@ -256,8 +257,6 @@ class Scorer:
 
     def _features(self, vertices: Sequence[Vertex]) -> tuple[Features, tuple[str, ...]]:
         """Return the features (m, d) of new vertices, and what there is to say of them."""
-        import pyarrow as pa
-
         # The words of an id may be features.
         own = dict(self.encoder.roles).get("id", "") if self.encoder is not None else ""
         rows: list[list[Any]] = []
