@@ -22,7 +22,6 @@ from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
 from graphfilter.splits import Split, stratified
 from graphfilter.training import TrainConfig, train
-from graphfilter.training.epoch import Run
 
 GRAPH = make_csbm(n_vertices=90, mean_degree=4, n_features=5)
 
@@ -73,18 +72,6 @@ def test_training_loss_is_that_of_the_training_vertices_with_dropout() -> None:
     index = torch.from_numpy(split.train.copy())
     expected = cross_entropy(logits[index], labels[index])
     assert result.history["loss"][0] == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_patience_is_counted_anew_after_a_better_score() -> None:
-    labels = torch.tensor([0, 0, 0, 1, 0, 1])
-    split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
-    network = FilterNetwork(2, 2, StackedFilter(2))
-    run = Run(network, split, labels, None, monitor="accuracy", patience=3)
-    still_training = []
-    for val_accuracy in (0.5, 0.4, 0.4, 0.6, 0.4, 0.4, 0.4):
-        run.update(np.array([1.0, 0.9, 0.7, val_accuracy]), np.zeros(4))
-        still_training.append(run.training)
-    assert still_training == [True] * 6 + [False]
 
 
 def test_score_of_certain_and_right_answers_is_perfect() -> None:

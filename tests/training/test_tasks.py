@@ -13,6 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from graphfilter import metrics
 from graphfilter.data import make_csbm
+from graphfilter.data.graph import Graph
 from graphfilter.filters import StackedFilter
 from graphfilter.models import FilterNetwork
 from graphfilter.operators import augmented_adjacency
@@ -31,7 +32,8 @@ from graphfilter.training import (
     train,
 )
 from graphfilter.training.epoch import Adam
-from graphfilter.training.scores import OF_CLASSES as SCORES, OF_LABELS
+from graphfilter.training.scores import OF_CLASSES as SCORES, OF_LABELS, Scored
+from graphfilter.training.tasks import Lesson
 from graphfilter.util.errors import ConfigError, GraphError
 
 N = 90
@@ -99,10 +101,10 @@ def test_score_of_labels_equals_that_of_scikit_learn(monitor: str, n_values: int
     true = rng.random((60, 4)) < [0.1, 0.5, 0.8, 0.0]
     outputs = (rng.integers(0, n_values, (60, 2, 4)) + true[:, None]) / n_values - 0.6
     chosen = rng.random((60, 2)) < 0.7
-    got = OF_LABELS[monitor](
+    got = OF_LABELS[monitor](Scored(
         torch.tensor(outputs, dtype=torch.float32),
         torch.tensor(true).float(), torch.tensor(chosen), torch.ones(4), torch.ones(2).long(),
-    )  # fmt: skip
+    ))  # fmt: skip
     for r in range(2):
         y, z = true[chosen[:, r], :3], outputs[chosen[:, r], r, :3]
         if monitor == "macro_f1":
@@ -236,10 +238,10 @@ def test_score_equals_that_of_scikit_learn(
     weights = np.array(class_weight or (1.0, 1.0))
     logits = torch.tensor(np.stack([np.zeros_like(margin), margin], axis=2), dtype=torch.float32)
     positive = [1, 0, 1]
-    got = SCORES[monitor](
+    got = SCORES[monitor](Scored(
         logits, torch.tensor(truth), torch.tensor(chosen), torch.tensor(weights).float(),
         torch.tensor(positive),
-    )  # fmt: skip
+    ))  # fmt: skip
     for r in range(3):
         of_run = chosen[:, r]
         expected = by_scikit_learn(
@@ -254,10 +256,10 @@ def test_score_averages_over_the_classes_present(monitor: str) -> None:
     rng = np.random.default_rng(1)
     truth, logits = rng.integers(0, 3, 60), rng.normal(size=(60, 4))
     expected = metrics.score(np.exp(logits), truth)[monitor]
-    got = SCORES[monitor](
+    got = SCORES[monitor](Scored(
         torch.tensor(logits)[:, None], torch.tensor(truth), torch.ones(60, 1).bool(), torch.ones(4),
         torch.ones(1).long(),
-    )  # fmt: skip
+    ))  # fmt: skip
     assert got.item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -335,9 +337,10 @@ def test_patience_of_a_ranking_starts_before_any_vertex_is_called_rare() -> None
     """The training accuracy never beats always answering the largest class."""
     labels = torch.tensor([0, 0, 0, 1, 0, 1])
     split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
-    run = Run(
-        FilterNetwork(2, 2, StackedFilter(2)), split, labels, None, monitor="roc_auc", patience=3
-    )
+    network = FilterNetwork(2, 2, StackedFilter(2))
+    path = Graph.from_edges([[i, i + 1] for i in range(5)])
+    lesson = Lesson(augmented_adjacency(path), torch.zeros(6, 2), labels, None, CLASSIFICATION)
+    run = Run(network, split, lesson, TrainConfig(monitor="roc_auc", patience=3))
     for auc in (0.5, 0.5, 0.5, 0.5, 0.75, 0.6, 0.6):
         run.update(np.array([1.0, 0.75, 0.7, 0.5, auc]), np.zeros(4))
         assert run.training

@@ -23,6 +23,7 @@ from graphfilter.operators import adjacency, augmented_adjacency, to_tensor
 from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split, stratified
 from graphfilter.training import (
+    CLASSIFICATION,
     Callback,
     Monitor,
     Progress,
@@ -33,6 +34,7 @@ from graphfilter.training import (
 )
 from graphfilter.training.callbacks import SILENT, LoggedProgress
 from graphfilter.training.epoch import Batches, FitResult, Run, keep_best
+from graphfilter.training.tasks import Lesson
 from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
 from graphfilter.util.records import write_tensors
 
@@ -307,11 +309,22 @@ def scores(run: Run, *epochs: tuple[float, float, float]) -> Run:
     return run
 
 
-def make_run(**options) -> Run:
+def make_run(weights: torch.Tensor | None = None, **options) -> Run:
     labels = torch.tensor([0, 0, 0, 1, 0, 1])
     split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
+    operator = adjacency(Graph.from_edges([[i, i + 1] for i in range(5)]))
+    lesson = Lesson(operator, torch.zeros(6, 2), labels, weights, CLASSIFICATION)
     network = FilterNetwork(2, 2, StackedFilter(2))
-    return Run(network, split, labels, None, **{"monitor": "accuracy", "patience": 3, **options})
+    return Run(network, split, lesson, TrainConfig(**{"patience": 3, **options}))
+
+
+def test_patience_is_counted_anew_after_a_better_score() -> None:
+    run = make_run()
+    still_training = []
+    for val_accuracy in (0.5, 0.4, 0.4, 0.6, 0.4, 0.4, 0.4):
+        run.update(np.array([1.0, 0.9, 0.7, val_accuracy]), np.zeros(4))
+        still_training.append(run.training)
+    assert still_training == [True] * 6 + [False]
 
 
 def test_patience_waits_until_learning_has_begun() -> None:
@@ -370,11 +383,7 @@ def test_best_weights_are_copies() -> None:
 
 
 def test_class_weights_move_the_chance_level() -> None:
-    labels = torch.tensor([0, 0, 0, 1, 0, 1])
-    split = Split(np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], dtype=int))
-    weights = torch.tensor([1.0, 3.0])
-    network = FilterNetwork(2, 2, StackedFilter(2))
-    run = Run(network, split, labels, weights, monitor="accuracy", patience=3)
+    run = make_run(torch.tensor([1.0, 3.0]))
     assert run.chance == pytest.approx(0.5)
 
 

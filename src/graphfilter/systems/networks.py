@@ -38,6 +38,7 @@ from graphfilter.tables.columns import Features
 from graphfilter.training import REGRESSION, Callback, FitResult, runs_in_a_cohort
 from graphfilter.training.callbacks import SILENT
 from graphfilter.training.loop import Training, multiplications
+from graphfilter.training.tasks import Lesson
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import blocks, threads_for
 from graphfilter.util.records import RowsFile
@@ -276,20 +277,10 @@ def begin_networks(request: Request) -> Training:
         told = torch.tensor(known, dtype=torch.float32, device=device)
         for network, split in zip(networks, request.splits, strict=True):
             network.tell(told, torch.tensor(split.train, device=device))
-    return Training(
-        networks,
-        operator,
-        x,
-        torch.tensor(targets, device=device),
-        request.splits,
-        system.config,
-        seeds=request.seeds,
-        class_weight=None
-        if weight is None
-        else torch.tensor(weight, dtype=torch.float32, device=device),
-        task=prepared.task,
-        callback=request.callback,
-    )
+    weights = None if weight is None else torch.tensor(weight, dtype=torch.float32, device=device)
+    lesson = Lesson(operator, x, torch.tensor(targets, device=device), weights, prepared.task)
+    splits, seeds = request.splits, request.seeds
+    return Training(networks, lesson, splits, system.config, seeds, request.callback)
 
 
 def outcomes_of(request: Request, training: Training) -> list[Outcome]:
@@ -303,7 +294,7 @@ def outcomes_of(request: Request, training: Training) -> list[Outcome]:
         network.load_state_dict(result.state)
     predicted = predict_networks(request.prepared, request.system, networks)
     n_epochs = max(sum(result.n_epochs for result in results), 1)
-    side_by_side = int(min(runs_in_a_cohort(training.operator), len(networks)))
+    side_by_side = int(min(runs_in_a_cohort(training.lesson.operator), len(networks)))
     return [
         Outcome(
             request.system,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self
 
@@ -19,14 +19,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.filters.base import ADDED
 from graphfilter.models import HopNetwork, Network, SideBySide
-from graphfilter.operators import Operator, SparseFeatures
+from graphfilter.operators import SparseFeatures
 from graphfilter.splits import Split
-from graphfilter.training.tasks import CLASSIFICATION, Task, Vertices
-from graphfilter.util.errors import GraphError
+from graphfilter.training.scores import MONITORS, Monitor
+from graphfilter.training.tasks import Lesson, Vertices
+from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name, check_number
 from graphfilter.util.machine import capturing
 
-__all__ = ["FitResult", "Run"]
+__all__ = ["FitResult", "Run", "TrainConfig"]
 
 # What ends a run that would have gone on: a caller, or a committee to which it adds nothing.
 ASKED, SUPERFLUOUS = CALLED_OFF = ("asked", "superfluous")
@@ -77,6 +79,58 @@ class FitResult:
         return len(self.history["loss"])
 
 
+@dataclass(frozen=True)
+class TrainConfig:
+    """How to train; the defaults are the paper's one setting.
+
+    Parameters
+    ----------
+    max_epochs : int
+    patience : int
+        Stop after this many epochs without a better validation score. The count starts when the
+        run has begun to learn, that is, when its training accuracy first beats always answering
+        the largest class: a loss that creeps for 200 epochs is no reason to stop.
+    patience_share : float
+        Wait at least this part of the epochs to the best score: who learns for long waits longer.
+    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', ...}
+        The validation score that chooses the best weights, one of ``MONITORS`` that the task
+        has; 'roc_auc' and 'average_precision' are of two classes. 'accuracy' stands for the score
+        of any task: micro F1 of several labels, R² of numbers.
+    filter_learning_rate, learning_rate : float
+        For the filter's scalars and for the linear layers (a quarter: the filter should find the
+        frequency first).
+    filter_weight_decay, weight_decay : float
+        L2 penalties, as Adam adds them to the gradient.
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> config = gf.training.TrainConfig(max_epochs=200, patience=50)
+    >>> config.max_epochs, config.monitor
+    (200, 'accuracy')
+    """
+
+    max_epochs: int = 1500
+    patience: int = 200
+    monitor: Monitor = "accuracy"
+    filter_learning_rate: float = 0.01
+    learning_rate: float = 0.0025
+    filter_weight_decay: float = 5e-4
+    weight_decay: float = 5e-4
+    patience_share: float = field(default=0.0, metadata=ADDED)
+
+    def __post_init__(self) -> None:
+        check_name("monitor", self.monitor, MONITORS)
+        for name in ("max_epochs", "patience"):
+            check_count(name, getattr(self, name), most=2**63)
+        for name in ("filter_learning_rate", "learning_rate"):
+            if not check_number(name, getattr(self, name)) > 0:
+                raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
+        for name in ("filter_weight_decay", "weight_decay", "patience_share"):
+            if not check_number(name, getattr(self, name)) >= 0:
+                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")
+
+
 class Run:
     """The changing state of one run; :func:`graphfilter.training.train` drives it.
 
@@ -95,23 +149,15 @@ class Run:
     """
 
     def __init__(
-        self,
-        model: Network[Any],
-        split: Split,
-        labels: Tensor,
-        class_weight: Tensor | None,
-        *,
-        monitor: str,
-        patience: int,
-        patience_share: float = 0.0,
-        task: Task = CLASSIFICATION,
+        self, model: Network[Any], split: Split, lesson: Lesson, config: TrainConfig
     ) -> None:
+        labels, class_weight, task = lesson.labels, lesson.class_weight, lesson.task
         split.check(len(labels))
         if not len(split.train):
             raise GraphError("a split must have at least one training vertex; got none.")
         self.model, self.task = model, task
-        self.monitor = task.resolve(monitor)
-        self.patience, self.patience_share = patience, patience_share
+        self.monitor = task.resolve(config.monitor)
+        self.patience, self.patience_share = config.patience, config.patience_share
         self.train = torch.tensor(split.train, device=labels.device)
         self.val = torch.tensor(split.val, device=labels.device)
         self.n_steps = 1
@@ -305,29 +351,27 @@ class BatchEpoch:
     ----------
     run, generator : Run, torch.Generator
         Of a :class:`~graphfilter.models.HopNetwork`.
-    hops : Tensor (n, K + 1, d)
-        In main memory or mapped from a file, wherever the network is.
-    labels, class_weight, optimizer : as for :class:`~graphfilter.training.epoch.Epoch`
+    lesson : Lesson
+        With features, or hops (n, K + 1, d) in main memory or mapped from a file.
+    optimizer : torch.optim.Optimizer
     """
 
     def __init__(
         self,
         run: Run,
         generator: torch.Generator,
-        hops: Tensor,
-        labels: Tensor,
-        class_weight: Tensor | None,
+        lesson: Lesson,
         optimizer: torch.optim.Optimizer,
     ) -> None:
         assert isinstance(run.model, HopNetwork)
+        hops, labels = run.model.hops(lesson.operator, lesson.x), lesson.labels
         self._run, self._network = run, run.model
         self._generator, self._optimizer = generator, optimizer
         self._hops, self._labels = hops, labels
-        task = run.task
-        self._weights = task.vertex_weights(labels, class_weight).float()
+        self._weights = run.task.vertex_weights(labels, lesson.class_weight).float()
         self._batches = Batches.of(run.model, run.train.cpu().numpy())
-        self._trained = Vertices([run.train], None, labels, class_weight, task)
-        self._scored = Vertices([run.train], [run.val], labels, class_weight, task)
+        self._trained = Vertices(lesson, [run.train])
+        self._scored = Vertices(lesson, [run.train], [run.val])
         self._validated = run.val.cpu().sort().values
         most = min(self._batches.pool, max(len(run.train), len(run.val)))
         self._pool = hops.new_empty(most, *hops.shape[1:])
@@ -377,8 +421,7 @@ class Epoch:
     runs, generators : sequences of R
         Their networks, vertices and dropout; more than one only of ``SideBySide`` networks of one
         config.
-    operator, x, labels : as for :func:`graphfilter.training.train`
-    class_weight : Tensor (n_classes,) or None
+    lesson : Lesson
     optimizer : torch.optim.Optimizer
         Of all their weights.
     """
@@ -387,33 +430,27 @@ class Epoch:
         self,
         runs: Sequence[Run],
         generators: Sequence[torch.Generator],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        labels: Tensor,
-        class_weight: Tensor | None,
+        lesson: Lesson,
         optimizer: torch.optim.Optimizer,
     ) -> None:
-        self._runs = runs
-        self._generators = generators
-        self._operator = operator
-        self._x = x
-        self._optimizer = optimizer
+        self._runs, self._generators, self._optimizer = runs, generators, optimizer
+        self._operator, self._x = lesson.operator, lesson.x
         self._models = [run.model for run in runs]
         self._modules = [module for model in self._models for module in model.modules()]
-        task, train = runs[0].task, [run.train for run in runs]
-        self._train = Vertices(train, None, labels, class_weight, task)
-        self._scored = Vertices(train, [run.val for run in runs], labels, class_weight, task)
+        train = [run.train for run in runs]
+        self._train = Vertices(lesson, train)
+        self._scored = Vertices(lesson, train, [run.val for run in runs])
         self._monitor = runs[0].monitor
         self._n_curves = len(runs[0].curves)
         first = self._models[0]
         captured = (
-            operator.device.type == "cuda"
+            self._operator.device.type == "cuda"
             and isinstance(first, SideBySide)
-            and first.can_be_replayed(len(runs), operator, x)
+            and first.can_be_replayed(len(runs), self._operator, self._x)
         )
-        self._replay = _Replay(generators, operator.device) if captured else None
-        if captured and isinstance(x, SparseFeatures):
-            _ = x.transposed  # What is captured must not be the first to ask for it.
+        self._replay = _Replay(generators, self._operator.device) if captured else None
+        if captured and isinstance(self._x, SparseFeatures):
+            _ = self._x.transposed  # What is captured must not be the first to ask for it.
 
     def __call__(self) -> None:
         """Train and score every run, and record the result."""

@@ -1,7 +1,7 @@
 """The one training loop: one run or many side by side, stopped early, resumable to the bit.
 
-:class:`TrainConfig` says how to train; :func:`train` trains networks to their end, and
-:class:`Training` in rounds. The state of a training on disk is checked before any of it is loaded.
+:func:`train` trains networks to their end, and :class:`Training` in rounds. The state of a training
+on disk is checked before any of it is loaded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,204 +18,36 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphfilter.filters.base import ADDED
 from graphfilter.models import HopNetwork, Network, NormedNetwork, SideBySide
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.operators.kernels.native_kernel import NativeKernel
 from graphfilter.splits import Split
 from graphfilter.training.callbacks import SILENT, Callback, Progress, callback_from
-from graphfilter.training.epoch import ASKED, CALLED_OFF, Adam, BatchEpoch, Epoch, FitResult, Run
-from graphfilter.training.scores import MONITORS, Monitor
-from graphfilter.training.tasks import CLASSIFICATION, Task
-from graphfilter.util.errors import (
-    ConfigError,
-    ModelFileError,
-    check_count,
-    check_name,
-    check_number,
+from graphfilter.training.epoch import (
+    ASKED,
+    CALLED_OFF,
+    Adam,
+    BatchEpoch,
+    Epoch,
+    FitResult,
+    Run,
+    TrainConfig,
 )
+from graphfilter.training.tasks import CLASSIFICATION, Lesson, Task
+from graphfilter.util.errors import ConfigError, ModelFileError
 from graphfilter.util.machine import threads_for
 from graphfilter.util.records import read_tensors, tensors_under, write_tensors
 
-__all__ = ["TrainConfig", "runs_in_a_cohort", "train"]
+__all__ = ["runs_in_a_cohort", "train"]
 
 # Raised with every change of what a checkpoint holds.
 FORMAT = 4
-
-
-def save_checkpoint(
-    path: Path,
-    key: str,
-    runs: Sequence[Run],
-    optimizer: torch.optim.Optimizer,
-    generators: Sequence[torch.Generator],
-    epoch: int,
-    seconds: float,
-) -> None:
-    """Write everything that changes while training, atomically."""
-    tensors = _state_of(runs, generators)
-    adam = optimizer.state_dict()["state"]
-    for i, moments in adam.items():
-        tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
-    content = {
-        "kind": "checkpoint", "key": key, "epoch": epoch, "seconds": seconds, "adam": sorted(adam),
-        "called_off": [run.stopped if run.stopped in CALLED_OFF else "" for run in runs],
-    }  # fmt: skip
-    write_tensors(path, tensors, content)
-
-
-def load_checkpoint(
-    path: Path,
-    key: str,
-    runs: Sequence[Run],
-    optimizer: torch.optim.Optimizer,
-    generators: Sequence[torch.Generator],
-) -> tuple[int, float]:
-    """Bring fresh runs to where a file says they were; return the epoch and the seconds."""
-    tensors, content = read_tensors(path)
-    if content.get("kind") != "checkpoint" or content.get("key") != key:
-        raise ModelFileError(
-            f"{path}: a checkpoint of another run (other data, setting or version). "
-            "Repeat the interrupted command unchanged, or start again without resuming."
-        )
-    try:
-        moments = _check(tensors, content, runs, optimizer, generators)
-        for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
-            # Raises a RuntimeError where its numbers are not a state.
-            generator.set_state(tensors[f"run{r}.generator"])
-            run.model.load_state_dict(tensors_under(tensors, f"run{r}.model."))
-            run.best = {
-                name: value.to(run.train.device, copy=True)
-                for name, value in tensors_under(tensors, f"run{r}.best.").items()
-            }
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": moments, "param_groups": groups})
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        # Only the first line: torch's own errors carry its whole C++ stack.
-        problem = str(error).partition("\n")[0]
-        raise ModelFileError(
-            f"{path}: a damaged checkpoint ({problem}). Start again without resuming."
-        ) from None
-    return content["epoch"], float(content["seconds"])
-
-
-def _check(
-    tensors: Mapping[str, Tensor],
-    content: Mapping[str, Any],
-    runs: Sequence[Run],
-    optimizer: torch.optim.Optimizer,
-    generators: Sequence[torch.Generator],
-) -> dict[int, dict[str, Tensor]]:
-    """Play fresh runs through their history; raise unless this training wrote the rest as well.
-
-    Returns the moments of each parameter. torch's fused Adam believes their sizes, and writes past
-    the end of shorter ones.
-    """
-    epoch, seconds = content["epoch"], content["seconds"]
-    if type(epoch) is not int or epoch < 0:
-        raise ValueError(f"epoch is {epoch!r}")
-    if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
-        raise ValueError(f"seconds is {seconds!r}")
-    steps: dict[Tensor, int] = {}
-    for r, (run, why) in enumerate(zip(runs, content["called_off"], strict=True)):
-        run.play(tensors[f"run{r}.history"], tensors[f"run{r}.filter_history"], why)
-        length = len(run.history["loss"])
-        if not (length == epoch if run.training else 1 <= length <= epoch):
-            raise ValueError(f"run {r} has {length} epochs of {epoch}")
-        steps |= dict.fromkeys(run.model.parameters(), length * run.n_steps)
-    expected = _state_of(runs, generators)
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    moments: dict[int, dict[str, Tensor]] = {}
-    for i in content["adam"]:
-        if not 0 <= i < len(parameters):
-            raise ValueError(f"moments of parameter {i} of {len(parameters)}")
-        weight, step = parameters[i].detach(), torch.tensor(float(steps[parameters[i]]))
-        own = {"step": step, "exp_avg": weight, "exp_avg_sq": weight}
-        expected |= {f"adam{i}.{name}": value for name, value in own.items()}
-        moments[i] = {name: tensors[f"adam{i}.{name}"] for name in own}
-        if moments[i]["step"].tolist() != step.tolist():
-            raise ValueError(f"adam{i}.step is not the number of steps")
-    if odd := sorted(tensors.keys() ^ expected.keys()):
-        raise ValueError(f"{odd[0]} is {'missing' if odd[0] in expected else 'not known'}")
-    for name, value in expected.items():
-        got = tensors[name]
-        if got.dtype != value.dtype or got.shape != value.shape:
-            raise ValueError(
-                f"{name} must be {value.dtype} of shape {tuple(value.shape)}, and is {got.dtype} "
-                f"of shape {tuple(got.shape)}"
-            )
-    return moments
-
-
-def _state_of(runs: Sequence[Run], generators: Sequence[torch.Generator]) -> dict[str, Tensor]:
-    """Return everything that changes in the runs, as tensors to be stored."""
-    stored: dict[str, Tensor] = {}
-    for r, (run, generator) in enumerate(zip(runs, generators, strict=True)):
-        stored |= {f"run{r}.model.{name}": value for name, value in run.model.state_dict().items()}
-        stored |= {f"run{r}.best.{name}": value for name, value in run.best.items()}
-        history = torch.tensor([*run.history.values()], dtype=torch.float64).T
-        stored[f"run{r}.history"] = history
-        stored[f"run{r}.filter_history"] = torch.from_numpy(np.stack(run.filter_history))
-        stored[f"run{r}.generator"] = generator.get_state()
-    return stored
 
 
 # Vertices of runs side by side on a CPU: more wait for memory, fewer for Python.
 VERTICES_IN_CACHE = 4096
 # Seconds until the first checkpoint: a run that is killed early can be resumed, too.
 FIRST_CHECKPOINT = 1.0
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """How to train; the defaults are the paper's one setting.
-
-    Parameters
-    ----------
-    max_epochs : int
-    patience : int
-        Stop after this many epochs without a better validation score. The count starts when the
-        run has begun to learn, that is, when its training accuracy first beats always answering
-        the largest class: a loss that creeps for 200 epochs is no reason to stop.
-    patience_share : float
-        Wait at least this part of the epochs to the best score: who learns for long waits longer.
-    monitor : {'accuracy', 'loss', 'balanced_accuracy', 'macro_f1', 'roc_auc', ...}
-        The validation score that chooses the best weights, one of ``MONITORS`` that the task
-        has; 'roc_auc' and 'average_precision' are of two classes. 'accuracy' stands for the score
-        of any task: micro F1 of several labels, R² of numbers.
-    filter_learning_rate, learning_rate : float
-        For the filter's scalars and for the linear layers (a quarter: the filter should find the
-        frequency first).
-    filter_weight_decay, weight_decay : float
-        L2 penalties, as Adam adds them to the gradient.
-
-    Examples
-    --------
-    >>> import graphfilter as gf
-    >>> config = gf.training.TrainConfig(max_epochs=200, patience=50)
-    >>> config.max_epochs, config.monitor
-    (200, 'accuracy')
-    """
-
-    max_epochs: int = 1500
-    patience: int = 200
-    monitor: Monitor = "accuracy"
-    filter_learning_rate: float = 0.01
-    learning_rate: float = 0.0025
-    filter_weight_decay: float = 5e-4
-    weight_decay: float = 5e-4
-    patience_share: float = field(default=0.0, metadata=ADDED)
-
-    def __post_init__(self) -> None:
-        check_name("monitor", self.monitor, MONITORS)
-        for name in ("max_epochs", "patience"):
-            check_count(name, getattr(self, name), most=2**63)
-        for name in ("filter_learning_rate", "learning_rate"):
-            if not check_number(name, getattr(self, name)) > 0:
-                raise ConfigError(f"{name} must be positive; got {getattr(self, name)}.")
-        for name in ("filter_weight_decay", "weight_decay", "patience_share"):
-            if not check_number(name, getattr(self, name)) >= 0:
-                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)}.")
 
 
 def train(
@@ -273,8 +105,8 @@ def train(
     (5, 'max_epochs')
     """
     training = Training(
-        models, operator, x, labels, splits, config, seeds=seeds, class_weight=class_weight,
-        task=task, callback=callback_from(callback, earlier),
+        models, Lesson(operator, x, labels, class_weight, task), splits, config, seeds,
+        callback_from(callback, earlier),
     )  # fmt: skip
     if earlier:
         raise TypeError(f"train() takes no {next(iter(earlier))}.")
@@ -285,7 +117,7 @@ def train(
 class Training:
     """A training that is driven in rounds; between them nothing but its state is held.
 
-    The arguments are those of :func:`train`, which is one round of all epochs. Rounds do not change
+    Its arguments are those of :func:`train`, which is one round of all epochs. Rounds do not change
     the result: it is the same to the bit as of one.
 
     Attributes
@@ -298,19 +130,13 @@ class Training:
     def __init__(
         self,
         models: Sequence[Network[Any]],
-        operator: Operator,
-        x: Tensor | SparseFeatures,
-        labels: Tensor,
+        lesson: Lesson,
         splits: Sequence[Split],
         config: TrainConfig,
-        *,
         seeds: Sequence[int],
-        class_weight: Tensor | None = None,
-        task: Task = CLASSIFICATION,
         callback: Callback = SILENT,
     ) -> None:
-        self.models, self.operator, self.config = models, operator, config
-        self._x, self._labels, self._class_weight = x, labels, class_weight
+        self.models, self.lesson, self.config = models, lesson, config
         self._callback = callback
         if not len(models) == len(splits) == len(seeds) >= 1:
             raise ConfigError(
@@ -318,35 +144,29 @@ class Training:
                 f"got {len(models)}, {len(splits)} and {len(seeds)}."
             )
         self._optimizer = make_optimizer(models, config)
-        self.runs = [
-            Run(
-                model, split, labels, class_weight, monitor=config.monitor,
-                patience=config.patience, patience_share=config.patience_share, task=task,
-            )
-            for model, split in zip(models, splits, strict=True)
-        ]  # fmt: skip
-        self._generators = [torch.Generator(operator.device).manual_seed(s) for s in seeds]
-        self._key = self._fingerprint(splits, seeds, task) if callback.checkpoint else ""
+        pairs = zip(models, splits, strict=True)
+        self.runs = [Run(model, split, lesson, config) for model, split in pairs]
+        device = lesson.operator.device
+        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+        self._key = self._fingerprint(splits, seeds) if callback.checkpoint else ""
         self.epoch, self._seconds = 0, 0.0
         if callback.resume and callback.checkpoint is not None and callback.checkpoint.exists():
-            self.epoch, self._seconds = load_checkpoint(
-                callback.checkpoint, self._key, self.runs, self._optimizer, self._generators
-            )
+            self._load(callback.checkpoint)
 
-    def _fingerprint(self, splits: Sequence[Split], seeds: Sequence[int], task: Task) -> str:
+    def _fingerprint(self, splits: Sequence[Split], seeds: Sequence[int]) -> str:
         """Name the runs by all that decides their course: setting, first weights, graph, features.
 
         Of a training that is resumed it must be the same.
         """
-        operator, x = self.operator, self._x
+        operator, x, task = self.lesson.operator, self.lesson.x, self.lesson.task
         where = (operator.device.type, torch.__version__, FORMAT)
         parts: list[str | Tensor] = [repr((asdict(self.config), list(seeds), operator, where))]
         if task is not CLASSIFICATION:
             parts.append(repr(task))
         parts += [torch.tensor(part) for split in splits for part in (split.train, split.val)]
         parts += [tensor for matrix in operator.factors() for tensor in matrix.tensors()]
-        parts += [self._labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
-        parts += [] if self._class_weight is None else [self._class_weight]
+        parts += [self.lesson.labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
+        parts += [] if self.lesson.class_weight is None else [self.lesson.class_weight]
         for model in self.models:
             parts += [repr(model.config), *model.state_dict().values()]
         digest = hashlib.blake2b(digest_size=16)
@@ -368,7 +188,8 @@ class Training:
         """Train to the end of an epoch, or of all runs; the state is then kept."""
         callback, before, started = self._callback, self._seconds, time.perf_counter()
         saved = started + min(FIRST_CHECKPOINT - callback.checkpoint_seconds, 0.0)
-        work = multiplications(self.models, self.operator, self._x)
+        operator = self.lesson.operator
+        work = multiplications(self.models, operator, self.lesson.x)
         alive: list[int] = []
         epochs: list[Epoch | BatchEpoch] = []
         while self.epoch < until and not self.ended:
@@ -376,7 +197,7 @@ class Training:
             training = [r for r, run in enumerate(self.runs) if not run.stopped]
             if training != alive:
                 alive = training
-                parts = cohorts_of(alive, self.models, self.operator)
+                parts = cohorts_of(alive, self.models, operator)
                 epochs = [self._make_epoch(part) for part in parts]
             with threads_for(work):
                 for epoch in epochs:
@@ -421,18 +242,107 @@ class Training:
     def _make_epoch(self, part: Sequence[int]) -> Epoch | BatchEpoch:
         """Return the epoch of runs trained together: of batches, where vertices stand alone."""
         runs, generators = [self.runs[r] for r in part], [self._generators[r] for r in part]
-        rest = (self._labels, self._class_weight, self._optimizer)
-        if isinstance(first := runs[0].model, HopNetwork):
-            hops = first.hops(self.operator, self._x)
-            return BatchEpoch(runs[0], generators[0], hops, *rest)
-        return Epoch(runs, generators, self.operator, self._x, *rest)
+        if isinstance(runs[0].model, HopNetwork):
+            return BatchEpoch(runs[0], generators[0], self.lesson, self._optimizer)
+        return Epoch(runs, generators, self.lesson, self._optimizer)
 
     def _save(self) -> None:
-        if self._callback.checkpoint is not None:
-            save_checkpoint(
-                self._callback.checkpoint, self._key, self.runs, self._optimizer,
-                self._generators, self.epoch, self._seconds,
-            )  # fmt: skip
+        """Write everything that changes while training, atomically, where it is kept."""
+        if self._callback.checkpoint is None:
+            return
+        tensors, adam = self._state(), self._optimizer.state_dict()["state"]
+        for i, moments in adam.items():
+            tensors |= {f"adam{i}.{name}": value for name, value in moments.items()}
+        content = {
+            "kind": "checkpoint", "key": self._key, "epoch": self.epoch, "seconds": self._seconds,
+            "adam": sorted(adam),
+            "called_off": [r.stopped if r.stopped in CALLED_OFF else "" for r in self.runs],
+        }  # fmt: skip
+        write_tensors(self._callback.checkpoint, tensors, content)
+
+    def _load(self, path: Path) -> None:
+        """Bring fresh runs to where a file says they were."""
+        tensors, content = read_tensors(path)
+        if content.get("kind") != "checkpoint" or content.get("key") != self._key:
+            raise ModelFileError(
+                f"{path}: a checkpoint of another run (other data, setting or version). "
+                "Repeat the interrupted command unchanged, or start again without resuming."
+            )
+        try:
+            moments = self._check(tensors, content)
+            for r, (run, generator) in enumerate(zip(self.runs, self._generators, strict=True)):
+                # Raises a RuntimeError where its numbers are not a state.
+                generator.set_state(tensors[f"run{r}.generator"])
+                run.model.load_state_dict(tensors_under(tensors, f"run{r}.model."))
+                run.best = {
+                    name: value.to(run.train.device, copy=True)
+                    for name, value in tensors_under(tensors, f"run{r}.best.").items()
+                }
+            groups = self._optimizer.state_dict()["param_groups"]
+            self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            # Only the first line: torch's own errors carry its whole C++ stack.
+            problem = str(error).partition("\n")[0]
+            raise ModelFileError(
+                f"{path}: a damaged checkpoint ({problem}). Start again without resuming."
+            ) from None
+        self.epoch, self._seconds = content["epoch"], float(content["seconds"])
+
+    def _check(
+        self, tensors: Mapping[str, Tensor], content: Mapping[str, Any]
+    ) -> dict[int, dict[str, Tensor]]:
+        """Play fresh runs through their history; raise unless this training wrote the rest as well.
+
+        Returns the moments of each parameter. torch's fused Adam believes their sizes, and writes
+        past the end of shorter ones.
+        """
+        epoch, seconds = content["epoch"], content["seconds"]
+        if type(epoch) is not int or epoch < 0:
+            raise ValueError(f"epoch is {epoch!r}")
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            raise ValueError(f"seconds is {seconds!r}")
+        steps: dict[Tensor, int] = {}
+        for r, (run, why) in enumerate(zip(self.runs, content["called_off"], strict=True)):
+            run.play(tensors[f"run{r}.history"], tensors[f"run{r}.filter_history"], why)
+            length = len(run.history["loss"])
+            if not (length == epoch if run.training else 1 <= length <= epoch):
+                raise ValueError(f"run {r} has {length} epochs of {epoch}")
+            steps |= dict.fromkeys(run.model.parameters(), length * run.n_steps)
+        expected = self._state()
+        parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
+        moments: dict[int, dict[str, Tensor]] = {}
+        for i in content["adam"]:
+            if not 0 <= i < len(parameters):
+                raise ValueError(f"moments of parameter {i} of {len(parameters)}")
+            weight, step = parameters[i].detach(), torch.tensor(float(steps[parameters[i]]))
+            own = {"step": step, "exp_avg": weight, "exp_avg_sq": weight}
+            expected |= {f"adam{i}.{name}": value for name, value in own.items()}
+            moments[i] = {name: tensors[f"adam{i}.{name}"] for name in own}
+            if moments[i]["step"].tolist() != step.tolist():
+                raise ValueError(f"adam{i}.step is not the number of steps")
+        if odd := sorted(tensors.keys() ^ expected.keys()):
+            raise ValueError(f"{odd[0]} is {'missing' if odd[0] in expected else 'not known'}")
+        for name, value in expected.items():
+            got = tensors[name]
+            if got.dtype != value.dtype or got.shape != value.shape:
+                raise ValueError(
+                    f"{name} must be {value.dtype} of shape {tuple(value.shape)}, and is "
+                    f"{got.dtype} of shape {tuple(got.shape)}"
+                )
+        return moments
+
+    def _state(self) -> dict[str, Tensor]:
+        """Return everything that changes in the runs, as tensors to be stored."""
+        stored: dict[str, Tensor] = {}
+        for r, (run, generator) in enumerate(zip(self.runs, self._generators, strict=True)):
+            state = run.model.state_dict()
+            stored |= {f"run{r}.model.{name}": value for name, value in state.items()}
+            stored |= {f"run{r}.best.{name}": value for name, value in run.best.items()}
+            history = torch.tensor([*run.history.values()], dtype=torch.float64).T
+            stored[f"run{r}.history"] = history
+            stored[f"run{r}.filter_history"] = torch.from_numpy(np.stack(run.filter_history))
+            stored[f"run{r}.generator"] = generator.get_state()
+        return stored
 
 
 def make_optimizer(models: Sequence[Network[Any]], config: TrainConfig) -> torch.optim.Optimizer:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -28,78 +28,82 @@ Monitor = Literal[
 ]  # fmt: skip
 MONITORS: tuple[str, ...] = get_args(Monitor)
 
-# From outputs (m, R, C), targets, which vertices count (bool: m, R), class weights (C,) and the
-# positive class of each run (R,) to scores (R,).
-Score = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+
+class Scored(NamedTuple):
+    """What a score of R runs is computed from.
+
+    Shapes
+    ------
+    outputs : (m, R, C);  truth : targets (m, ...);  chosen : which vertices count, bool (m, R)
+    weight : of classes (C,);  positive : the class that is looked for (R,)
+    """
+
+    outputs: Tensor
+    truth: Tensor
+    chosen: Tensor
+    weight: Tensor
+    positive: Tensor
 
 
-def balanced_accuracy(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
-) -> Tensor:
+# To scores (R,).
+Score = Callable[[Scored], Tensor]
+
+
+def balanced_accuracy(of: Scored) -> Tensor:
     """Return the mean recall of the classes present, whatever their positive weights."""
-    counts = _confusion(logits, truth, chosen)
+    counts = _confusion(of)
     recall = counts.diagonal(dim1=1, dim2=2).double() / counts.sum(2).clamp(min=1)
-    return _mean_of_present(recall, counts, class_weight)
+    return _mean_of_present(recall, counts, of.weight)
 
 
-def macro_f1(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
-) -> Tensor:
+def macro_f1(of: Scored) -> Tensor:
     r"""Return the mean over the classes present of :math:`2\,tp / (2\,tp + fp + fn)`."""
-    counts = _confusion(logits, truth, chosen)
-    weighted = class_weight.double()[:, None] * counts
+    counts = _confusion(of)
+    weighted = of.weight.double()[:, None] * counts
     total = weighted.sum(1) + weighted.sum(2)
     f1 = 2 * weighted.diagonal(dim1=1, dim2=2) / torch.where(total > 0, total, 1.0)
-    return _mean_of_present(f1, counts, class_weight)
+    return _mean_of_present(f1, counts, of.weight)
 
 
-def roc_auc(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
-) -> Tensor:
+def roc_auc(of: Scored) -> Tensor:
     """Return the share of pairs of the two classes in the right order; ties count half.
 
     Class weights cancel.
     """
-    margin, second, other = _ranked(_margins(logits), (truth == 1)[None], chosen.T)
+    margin, second, other = _ranked(_margins(of.outputs), (of.truth == 1)[None], of.chosen.T)
     first, last = (torch.searchsorted(margin, margin, right=right) for right in (False, True))
     below = _counts(other).gather(1, first) + _counts(other).gather(1, last)
     ordered = (second * below).sum(1).double()
     return ordered / (2 * second.sum(1) * other.sum(1))
 
 
-def average_precision(
-    logits: Tensor, truth: Tensor, chosen: Tensor, class_weight: Tensor, positive: Tensor
-) -> Tensor:
+def average_precision(of: Scored) -> Tensor:
     r"""Return :math:`\sum_n (R_n - R_{n-1}) P_n` over the distinct margins n.
 
     Each vertex of the class looked for adds the precision among those that score at least as high
     as it does.
     """
-    margins = torch.where(positive[:, None] == 1, _margins(logits), -_margins(logits))
-    ranked = _ranked(margins, truth[None] == positive[:, None], chosen.T)
-    weight = class_weight.double()
+    margins, positive, weight = _margins(of.outputs), of.positive, of.weight.double()
+    margins = torch.where(positive[:, None] == 1, margins, -margins)
+    ranked = _ranked(margins, of.truth[None] == positive[:, None], of.chosen.T)
     return _average_precision(*ranked, weight[positive, None], weight[1 - positive, None])
 
 
-def labels_macro_f1(
-    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor, positive: Tensor
-) -> Tensor:
+def labels_macro_f1(of: Scored) -> Tensor:
     """Return the mean F1 of the labels that some vertex has; truth is 0 or 1 (m, L)."""
-    true, said, counted = truth[:, None] > 0, outputs > 0, chosen[..., None]
+    true, said, counted = of.truth[:, None] > 0, of.outputs > 0, of.chosen[..., None]
     right, total, answered = ((each & counted).sum(0) for each in (true & said, true, said))
     f1 = 2 * right.double() / (total + answered).clamp(min=1)
     return (f1 * (total > 0)).sum(1) / (total > 0).sum(1)
 
 
-def labels_average_precision(
-    outputs: Tensor, truth: Tensor, chosen: Tensor, weight: Tensor, positive: Tensor
-) -> Tensor:
+def labels_average_precision(of: Scored) -> Tensor:
     """Return the mean average precision of the labels that some vertex has."""
-    n_runs, n_labels = outputs.shape[1:]
+    n_runs, n_labels = of.outputs.shape[1:]
     # One ranking for each run and label.
-    margin = outputs.double().permute(1, 2, 0).flatten(0, 1)
-    true = (truth.T > 0).repeat(n_runs, 1)
-    counted = chosen.T.repeat_interleave(n_labels, 0, output_size=n_runs * n_labels)
+    margin = of.outputs.double().permute(1, 2, 0).flatten(0, 1)
+    true = (of.truth.T > 0).repeat(n_runs, 1)
+    counted = of.chosen.T.repeat_interleave(n_labels, 0, output_size=n_runs * n_labels)
     margin, has, has_not = _ranked(margin, true, counted)
     precision = _average_precision(margin, has, has_not)
     present = has.sum(1) > 0
@@ -116,12 +120,12 @@ OF_LABELS: dict[str, Score] = {
 }  # fmt: skip
 
 
-def _confusion(logits: Tensor, truth: Tensor, chosen: Tensor) -> Tensor:
+def _confusion(of: Scored) -> Tensor:
     """Count the vertices by run, class and answer: (R, C, C)."""
-    n_runs, n_classes = logits.shape[1:]
-    cell = truth[:, None] * n_classes + logits.argmax(2)
-    counts = torch.zeros(n_runs, n_classes**2, dtype=torch.int64, device=logits.device)
-    counts.scatter_add_(1, cell.T, chosen.T.long())
+    n_runs, n_classes = of.outputs.shape[1:]
+    cell = of.truth[:, None] * n_classes + of.outputs.argmax(2)
+    counts = torch.zeros(n_runs, n_classes**2, dtype=torch.int64, device=cell.device)
+    counts.scatter_add_(1, cell.T, of.chosen.T.long())
     return counts.view(n_runs, n_classes, n_classes)
 
 

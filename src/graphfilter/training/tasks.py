@@ -21,6 +21,7 @@ from scipy.special import ndtr, ndtri
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.training import scores
 from graphfilter.training.scores import (
     LABEL_METRICS,
@@ -28,6 +29,7 @@ from graphfilter.training.scores import (
     NUMBER_METRICS,
     Metric,
     Score,
+    Scored,
     looked_for,
     score,
     score_labels,
@@ -376,7 +378,7 @@ class Task(ABC):
         chosen = torch.ones(len(val), 1, dtype=torch.bool, device=val.device)
         weight = all_weights(answer, class_weight)
         positive = torch.tensor([self.sought(train)], device=val.device)
-        return float(self.scores[monitor](answer, val, chosen, weight, positive))
+        return float(self.scores[monitor](Scored(answer, val, chosen, weight, positive)))
 
     def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
         """Raise where a monitored score is not one of this task, or not defined on ``val``."""
@@ -395,17 +397,24 @@ def all_weights(outputs: Tensor, class_weight: Tensor | None) -> Tensor:
     return class_weight[:n_outputs]
 
 
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What runs learn from, as :func:`graphfilter.training.train` takes it."""
+
+    operator: Operator
+    x: Tensor | SparseFeatures
+    labels: Tensor
+    class_weight: Tensor | None
+    task: Task
+
+
 class Vertices:
     """The vertices a loss or score is taken over, by run, with their weights."""
 
     def __init__(
-        self,
-        train: Sequence[Tensor],
-        val: Sequence[Tensor] | None,
-        labels: Tensor,
-        class_weight: Tensor | None,
-        task: Task,
+        self, lesson: Lesson, train: Sequence[Tensor], val: Sequence[Tensor] | None = None
     ) -> None:
+        task, labels, class_weight = lesson.task, lesson.labels, lesson.class_weight
         self._task, self._class_weight = task, class_weight
         parts = [train] if val is None else [train, val]
         # Which vertices each part has, by run: (P, n, R).
@@ -452,8 +461,8 @@ class Vertices:
             return scores
         weight = all_weights(logits, self._class_weight)
         last = logits.index_select(0, self._last)
-        score = task.scores[monitor]
-        monitored = score(last, self._truth, self._chosen, weight, self._positive)
+        of = Scored(last, self._truth, self._chosen, weight, self._positive)
+        monitored = task.scores[monitor](of)
         return torch.cat([scores, monitored[None]])
 
 

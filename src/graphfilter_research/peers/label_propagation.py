@@ -16,7 +16,7 @@ from graphfilter.splits import Split
 from graphfilter.systems.networks import Request, train_networks
 from graphfilter.systems.prepared import Prepared
 from graphfilter.systems.system import PAPER, System
-from graphfilter.training.scores import roc_auc
+from graphfilter.training.scores import Scored, roc_auc
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import pick_device
 
@@ -177,7 +177,5 @@ def _score(answers: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
         return float((answers.argmax(axis=1) == truth).mean())
     chosen = torch.ones(len(truth), 1, dtype=torch.bool)
     second = torch.ones(1, dtype=torch.int64)
-    ranked = roc_auc(
-        torch.from_numpy(answers)[:, None], torch.from_numpy(truth), chosen, torch.ones(2), second
-    )
-    return float(ranked)
+    outputs, known = torch.from_numpy(answers)[:, None], torch.from_numpy(truth)
+    return float(roc_auc(Scored(outputs, known, chosen, torch.ones(2), second)))
