@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from tests import samples
 
 from graphfilter import data
 from graphfilter.cli.app import run_command
 from graphfilter.data import make_csbm, open_store, read_tables, write_store
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.graph import SGFClassifier
+from graphfilter.estimators.graph import GraphClassifier, GraphRegressor, SGFClassifier
 from graphfilter.runs.loading import REFERENCE_FILE
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.util.errors import ModelFileError
@@ -151,6 +153,36 @@ def read_model(folder: Path) -> Any:
     return SGFClassifier.load(folder).predict_proba(tiny().features, graph=tiny())
 
 
+@cache
+def committee_input() -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Return a table with words, and numbers that graph and columns explain."""
+    graph = make_csbm(n_vertices=40, frequency=0.4, mean_degree=4, n_features=4)
+    x = np.asarray(graph.features, dtype=np.float64)
+    things, places = ("red", "big"), ("sea", "hill", "lake")
+    said = [f"a {things[i % 2]} house by the {places[i % 3]}, number {i}" for i in range(40)]
+    assert graph.labels is not None
+    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "text": said}), x[:, 2] + graph.labels
+
+
+@cache
+def committee(kind: str) -> GraphRegressor | GraphClassifier:
+    """Fit one of numbers, with a correction, or of several labels, calibrated, with trees."""
+    (table, y), about = committee_input(), {"max_epochs": 2, "random_state": 0}
+    edges = make_csbm(n_vertices=40, frequency=0.4, mean_degree=4, n_features=4).edges
+    if kind == "numbers":
+        return GraphRegressor(effort="low", **about).fit(table, y, graph=edges)
+    labels = np.stack([y > 0, y > 1], axis=1).astype(float)
+    labels[30:] = np.nan
+    return GraphClassifier(calibration_fraction=0.3, **about).fit(table, labels, graph=edges)
+
+
+def read_committee(kind: str, folder: Path) -> Any:
+    model, graph = type(committee(kind)).load(folder), committee(kind).graph_
+    assert isinstance(model, GraphRegressor | GraphClassifier)
+    answer = model.predict_proba if isinstance(model, GraphClassifier) else model.predict
+    return np.asarray(answer(committee_input()[0], graph=graph), dtype=np.float64)
+
+
 def command(*words: object) -> None:
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
@@ -228,6 +260,14 @@ FORMATS = {
     "store": Format(write_named_store, read_store, sign_store),
     "model": Format(lambda folder: fitted().save(folder), read_model, sign_run, slow=True),
     "run": Format(write_run, read_run, sign_run, slow=True),
+} | {
+    kind: Format(
+        lambda folder, kind=kind: committee(kind).save(folder),
+        lambda folder, kind=kind: read_committee(kind, folder),
+        sign_run,
+        slow=True,
+    )
+    for kind in ("numbers", "labels")
 }
 if importlib.util.find_spec("graphfilter_research"):
     from graphfilter_research.datasets import readers
