@@ -126,6 +126,13 @@ def test_points_between_thousands_are_said() -> None:
     np.testing.assert_allclose(encoder.transform(table, "v.csv")[:, 0], [50.1, 7.5], rtol=1e-6)
 
 
+def test_commas_that_could_be_decimal_are_said() -> None:
+    encoder = TableEncoder.fit(pa.table({"a": ["50,100", "7,300"]}), "v.csv")
+    assert "'a' read as numbers with commas between thousands" in encoder.notes[0]
+    (note,) = TableEncoder.fit(pa.table({"a": ["50,100", "7,300.5"]}), "v.csv").notes
+    assert "between" not in note
+
+
 def test_numbers_far_from_zero_keep_their_digits() -> None:
     x = np.random.default_rng(0).normal(size=100)
     encoder = fit(x + 1e8)

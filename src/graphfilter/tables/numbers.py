@@ -82,6 +82,8 @@ class Numbers(NamedTuple):
         What stands beside cells that are words, for a number must be in ``unit``.
     unclear : str
         A word that can be read with either decimal sign, where some can with the other only.
+    plain : bool
+        Whether all are digits with at most a point.
     """
 
     values: NDArray[np.float64]
@@ -89,6 +91,7 @@ class Numbers(NamedTuple):
     unit: str = ""
     other_units: tuple[str, ...] = ()
     unclear: str = ""
+    plain: bool = False
 
 
 class DecimalSigns(NamedTuple):
@@ -168,7 +171,7 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
     points = decimal != "." and pc.any(pc.match_substring(cells.text, ".")).as_py()
     plain = unit != "%" and not points
     if plain and (values := _cast_plain(cells.text)) is not None:
-        return Numbers(values, np.zeros(len(cells), dtype=bool), unit or "")
+        return Numbers(values, np.zeros(len(cells), dtype=bool), unit or "", plain=True)
     truth = _TRUTH if cells.told else {}
     read = [_read_number(word, decimal) for word in cells.words]
     if unit is None:
@@ -291,9 +294,11 @@ class NumberColumn(EncodedColumn):
         check_signs(cells, read, cells.decimal)
         marks = [f"the currency {read.unit}"] if read.unit not in ("", "%") else []
         marks += ["per cent (12 % is 0.12)"] if read.unit == "%" else []
-        if cells.decimal == ",":
-            signs = find_decimal_signs(cells)
-            marks += ["a decimal comma"] if signs.commas or signs.unclear else []
+        signs = DecimalSigns() if read.plain else find_decimal_signs(cells)
+        if cells.decimal == "," and (signs.commas or signs.unclear):
+            marks.append("a decimal comma")
+        elif "," in signs.unclear and not signs.points:
+            marks.append("commas between thousands")
         notes: list[str] = []
         if marks:
             how = f"column {name!r} read as numbers with {' and '.join(marks)}"
