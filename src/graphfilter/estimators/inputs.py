@@ -88,6 +88,28 @@ def take_training(
     return fitted, target
 
 
+def take_weights(
+    estimator: FittedEstimator, sample_weight: Any, X: Any, target: Target
+) -> NDArray[np.float64]:
+    """Return what each vertex weighs; 1 on average of those with a label."""
+    given = align_target(X, sample_weight, None)
+    given = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    index = np.arange(len(target))
+    if isinstance(estimator.graph, Graph) and estimator.bound_rows_ is None:
+        index = _vertex_numbers(X, estimator.graph)
+    known = np.zeros(0, dtype=bool)
+    if given.shape == index.shape:
+        known = (target.codes[index] >= 0) & (given > 0)
+    if (given < 0).any() or not known.any():
+        raise GraphError(
+            "sample_weight must hold one number per row of y, none negative and not all zero; "
+            f"got shape {given.shape} for {len(index)} rows."
+        )
+    weights = np.zeros(len(target))
+    weights[index] = given / given[known].mean()
+    return weights
+
+
 def take_target(
     estimator: FittedEstimator, X: Any, graph: Any, vertices: Any = None
 ) -> tuple[Graph, Index | None]:

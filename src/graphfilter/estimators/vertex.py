@@ -38,7 +38,13 @@ from graphfilter.data.graph import Graph, links_checksum
 from graphfilter.estimators.calibration import Calibration, calibrate
 from graphfilter.estimators.earlier import NO_IDS, KnownVertices, describe_known, named
 from graphfilter.estimators.explanation import shuffled_importances
-from graphfilter.estimators.inputs import draw_seed, take_split, take_target, take_training
+from graphfilter.estimators.inputs import (
+    draw_seed,
+    take_split,
+    take_target,
+    take_training,
+    take_weights,
+)
 from graphfilter.estimators.members import (
     ALL,
     FittedMember,
@@ -233,6 +239,7 @@ class VertexEstimator(BaseEstimator):
         *,
         split: Split | tuple[Any, Any, Any] | None = None,
         vertices: Any = None,
+        sample_weight: Any = None,
         callback: Callback | None = None,
         **others: Any,
     ) -> Self:
@@ -259,6 +266,9 @@ class VertexEstimator(BaseEstimator):
         vertices : array of vertex numbers, optional
             Which vertices of the graph the rows of X are. scikit-learn's metadata routing passes
             them, and ``graph``, through pipelines and cross-validation.
+        sample_weight : array (n,), optional
+            What each row of y counts in what members learn from, and in the weights of a
+            committee's members; one that counts 0 has no label.
         callback : Callback, optional
             Watches the training, may end it, and says where its state is kept: see
             :class:`graphfilter.training.Callback`. The arguments of 0.2 (checkpoint, resume,
@@ -269,15 +279,17 @@ class VertexEstimator(BaseEstimator):
             text = "start_from is ignored: a fit begins anew since 0.3; the argument goes in 0.4."
             warnings.warn(text, DeprecationWarning, stacklevel=2)
         if others:
-            text = f"{type(self).__name__}.fit() takes no {(name := next(iter(others)))}"
-            remedy = "; it takes X, y, graph, split, vertices and callback."
-            if name == "sample_weight":
-                remedy = ": all labelled vertices count the same. Weigh classes with class_weight."
-            raise TypeError(text + remedy)
+            text = f"{type(self).__name__}.fit() takes no {next(iter(others))}; it takes X, y, "
+            raise TypeError(text + "graph, split, vertices, sample_weight and callback.")
         self.check_parameters()
         seed, before = draw_seed(self.random_state), self.__dict__.copy()
         try:
             fitted, target = take_training(self, X, y, graph, vertices)
+            weights = None
+            if sample_weight is not None:
+                weights = take_weights(self, sample_weight, X, target)
+                codes = np.where(weights > 0, target.codes, -1)
+                target = dataclasses.replace(target, codes=codes)
             self.check_target(target)
             task = self.task_for(target)
             split = take_split(split, fitted, graph)
@@ -290,6 +302,7 @@ class VertexEstimator(BaseEstimator):
                 scaling=self.feature_scaling,
                 device=pick_device(self.device),
                 task=task,
+                weights=weights,
             )
             return self.fit_prepared(prepared, fitted, target, split, seed=seed, callback=callback)
         except BaseException:

@@ -386,8 +386,8 @@ class _Training:
         labels, prior = self._prepared.labels[index], self._prior(0, [m for m, _ in heard])
         logits = log_probabilities([outputs for _, outputs in heard])
         some = drawn(len(index), MOST_JUDGES, np.random.default_rng(0))
-        weight = self._request.class_weight
-        pool = fit_pool(logits[:, some], labels[some], prior=prior, class_weight=weight)
+        weight = self._prepared.weigh(index[some], self._request.class_weight)
+        pool = fit_pool(logits[:, some], labels[some], prior=prior, weight=weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def judge(self, epoch: int) -> bool:
@@ -443,8 +443,8 @@ class _Training:
         members = [member for member, _ in heard]
         said, val, prior = [o for _, o in heard], self._splits[s].val, self._prior(s, members)
         if self._prepared.targets is None:
-            weight, labels = self._request.class_weight, self._prepared.labels
-            judged = CrossFit(log_probabilities(said), labels[val], prior, weight)
+            weight = self._prepared.weigh(val, self._request.class_weight)
+            judged = CrossFit(log_probabilities(said), self._prepared.labels[val], prior, weight)
         else:
             truth = self._prepared.targets[val].astype(np.float64)
             judged = CrossFitNumbers(np.stack(said), truth, prior)

@@ -277,8 +277,12 @@ def begin_networks(request: Request) -> Training:
         told = torch.tensor(known, dtype=torch.float32, device=device)
         for network, split in zip(networks, request.splits, strict=True):
             network.tell(told, torch.tensor(split.train, device=device))
-    weights = None if weight is None else torch.tensor(weight, dtype=torch.float32, device=device)
-    lesson = Lesson(operator, x, torch.tensor(targets, device=device), weights, prepared.task)
+    of_class, own = (
+        None if given is None else torch.tensor(given, dtype=torch.float32, device=device)
+        for given in (weight, prepared.weights)
+    )
+    learned = torch.tensor(targets, device=device)
+    lesson = Lesson(operator, x, learned, of_class, prepared.task, own)
     splits, seeds = request.splits, request.seeds
     return Training(networks, lesson, splits, system.config, seeds, request.callback)
 
@@ -310,7 +314,7 @@ def outcomes_of(request: Request, training: Training) -> list[Outcome]:
 
 def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
     """Fit a model without epochs to the training vertices of a split."""
-    prepared, system, weight = request.prepared, request.system, request.class_weight
+    prepared, system = request.prepared, request.system
     started = time.perf_counter()
     targets = learned_targets(prepared)
     seen = _seen_by(prepared, system, targets, split.train)
@@ -322,7 +326,7 @@ def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
         network.fit(
             rows[split.train],
             learned,
-            sample_weight=None if weight is None else weight[learned],
+            sample_weight=prepared.weigh(split.train, request.class_weight),
             seed=seed,
             val=(rows[split.val], targets[split.val]),
         )
@@ -347,7 +351,7 @@ def fit_to_all(
     seen = _seen_by(prepared, outcome.system, targets, rows)
     assert isinstance(outcome.network, Fitted)
     columns, learned = rows_of(seen)[rows], targets[rows]
-    weight = None if class_weight is None else class_weight[learned]
+    weight = prepared.weigh(rows, class_weight)
     with threads_for(columns.shape[0] * columns.shape[1]):
         network = outcome.network.fitted_to_all(columns, learned, weight, seed)
     network.keep_view(seen.found)

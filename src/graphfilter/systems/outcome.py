@@ -240,7 +240,6 @@ def weigh_parts(
     pooling = pooling_of(prepared.task)
     truth = prepared.labels if prepared.targets is None else prepared.targets.astype(np.float64)
     logits = pooling.read([part.probabilities for part in parts])
-    options: dict[str, Any] = {} if class_weight is None else {"class_weight": class_weight}
     prior = np.ones(len(parts))
     if prepared.targets is None:  # The frequencies of classes are known.
         prior = prior_weights([part.system for part in parts], prepared.graph, split)
@@ -251,7 +250,8 @@ def weigh_parts(
         outputs: NDArray[np.float64] | None = None,
     ) -> Pool:
         own = (logits[:, val] if outputs is None else outputs)[used]
-        return pooling.fit(own, truth[val], prior=prior[used], **options).among(used)
+        weight = prepared.weigh(val, class_weight)
+        return pooling.fit(own, truth[val], prior=prior[used], weight=weight).among(used)
 
     def weigh(used: NDArray[np.bool_], outputs: NDArray[np.float64] | None = None) -> Pool:
         pool = fit(used, outputs=outputs)
@@ -442,7 +442,7 @@ def _fitted_to(
     if not isinstance(network, Fitted):
         return network
     targets = learned_targets(partly)[train]
-    weight = None if class_weight is None else class_weight[targets]
+    weight = partly.weigh(train, class_weight)
     rows = rows_of(partly.seen_as(system.view, network.kept_view()))
     return network.refitted(rows[train], targets, weight)
 

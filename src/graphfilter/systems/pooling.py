@@ -136,7 +136,7 @@ def fit_pool(
     labels: NDArray[np.int64],
     *,
     prior: Array | None = None,
-    class_weight: Array | None = None,
+    weight: Array | None = None,
     strength: float = STRENGTH,
 ) -> Pool:
     r"""Weight members by their outputs for vertices whose labels are known.
@@ -154,15 +154,15 @@ def fit_pool(
     labels : array (n,)
     prior : array (M,), optional
         :math:`\pi`; equal shares otherwise.
-    class_weight : array (C,), optional
-        Weighs the vertices of each class.
+    weight : array (n,), optional
+        What each vertex weighs.
     """
     n_members, n, _ = logits.shape
     centre = np.ones(n_members) if prior is None else np.asarray(prior)
     centre = centre / centre.sum()
     if not n:
         return Pool(centre, np.ones(n_members), np.ones(n_members))
-    weight = vertex_weights(labels, class_weight)
+    weight = vertex_weights(n, weight)
     temperatures = np.array([fit_temperature(z, labels, weight) for z in logits])
     log_p = log_softmax(logits / temperatures[:, None, None], axis=2)
     found = fit_weights(log_p, labels, centre, weight, strength)
@@ -174,10 +174,9 @@ def drawn(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.sort(rng.permutation(n)[:most])
 
 
-def vertex_weights(labels: NDArray[np.int64], class_weight: Array | None) -> Array:
-    """Return what vertices of these labels weigh, 1 on average."""
-    weight = np.ones(len(labels)) if class_weight is None else class_weight[labels]
-    return weight * (len(labels) / weight.sum())
+def vertex_weights(n: int, weight: Array | None) -> Array:
+    """Return what n vertices weigh, 1 on average."""
+    return np.ones(n) if weight is None else weight * (n / weight.sum())
 
 
 def fit_weights(
@@ -263,7 +262,12 @@ def label_logits(probabilities: Sequence[Array]) -> Array:
 
 
 def fit_number_pool(
-    outputs: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
+    outputs: Array,
+    truth: Array,
+    *,
+    prior: Array | None = None,
+    weight: Array | None = None,
+    strength: float = STRENGTH,
 ) -> NumberPool:
     r"""Weight members by their outputs for vertices whose numbers are known.
 
@@ -282,6 +286,7 @@ def fit_number_pool(
         Numbers of about mean 0 and deviation 1.
     prior : array (M,), optional
         :math:`\pi`; equal shares otherwise.
+    weight : array (n,), optional
     """
     n_members, n, n_numbers = outputs.shape
     centre = _normalised(prior, n_members)
@@ -289,7 +294,7 @@ def fit_number_pool(
     if not n:
         ones = np.ones((n_members, n_numbers))
         return NumberPool(centre[:, None] * ones, ones, spreads)
-    errors = truth - outputs
+    errors = (truth - outputs) * np.sqrt(vertex_weights(n, weight))[:, None]
     # One vertex more that is as far off as the numbers are spread: of two vertices nobody is sure.
     sigma = np.sqrt((np.square(errors).sum(axis=1) + 1) / (n + 1)).clip(LEAST_SPREAD)
     scaled = errors / np.square(sigma)[:, None]
@@ -320,7 +325,12 @@ def fit_number_pool(
 
 
 def fit_label_pool(
-    logits: Array, truth: Array, *, prior: Array | None = None, strength: float = STRENGTH
+    logits: Array,
+    truth: Array,
+    *,
+    prior: Array | None = None,
+    weight: Array | None = None,
+    strength: float = STRENGTH,
 ) -> LabelPool:
     """Weight members by their outputs for vertices whose labels are known.
 
@@ -333,34 +343,35 @@ def fit_label_pool(
     logits : array (M, n, L)
     truth : array (n, L)
         0 and 1.
-    prior : array (M,), optional
+    prior, weight : arrays (M,) and (n,), optional
     """
     n_members, n, n_labels = logits.shape
     centre = _normalised(prior, n_members)
     ones = np.ones((n_members, n_labels))
     if not n:
         return LabelPool(centre[:, None] * ones, ones, ones)
-    signs = 2 * truth - 1
-    shared_t = [_temperature(z * signs, 1.0, 1.0) for z in logits]
+    signs, each = 2 * truth - 1, vertex_weights(n, weight)[:, None]
+    shared_t = [_temperature(z * signs, 1.0, 1.0, each) for z in logits]
     temperatures = np.array(
         [
-            [_temperature(z[:, i] * signs[:, i], t, strength) for i in range(n_labels)]
+            [_temperature(z[:, [i]] * signs[:, [i]], t, strength, each) for i in range(n_labels)]
             for z, t in zip(logits, shared_t, strict=True)
         ]
     )
     margins = logits / temperatures[:, None] * signs
 
-    def fit(own: Array, drawn_to: Array) -> Array:
+    def fit(own: Array, drawn_to: Array, each: Array) -> Array:
         def loss(w: Array) -> tuple[float, Array]:
             z = w @ own
             away = w - drawn_to
-            value = np.logaddexp(0, -z).sum() + strength * away @ away
-            return float(value), -(own @ expit(-z)) + 2 * strength * away
+            value = (each * np.logaddexp(0, -z)).sum() + strength * away @ away
+            return float(value), -(own @ (each * expit(-z))) + 2 * strength * away
 
         return _minimum(loss, drawn_to)
 
-    shared = fit(margins.reshape(n_members, -1), centre)
-    weights = np.column_stack([fit(margins[:, :, i], shared) for i in range(n_labels)])
+    shared = fit(margins.reshape(n_members, -1), centre, np.repeat(each, n_labels))
+    own = [fit(margins[:, :, i], shared, each[:, 0]) for i in range(n_labels)]
+    weights = np.column_stack(own)
     return LabelPool(weights, temperatures, np.abs(margins).mean(axis=1))
 
 
@@ -374,12 +385,12 @@ def _minimum(loss: object, start: Array) -> Array:
     return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
 
 
-def _temperature(margins: Array, centre: float, strength: float) -> float:
+def _temperature(margins: Array, centre: float, strength: float, each: Array) -> float:
     """Return the T of least log loss of sigmoid(margin / T), drawn to a temperature."""
 
     def loss(log_temperature: float) -> float:
         away = log_temperature - np.log(centre)
-        value = np.logaddexp(0, -margins / np.exp(log_temperature)).sum()
+        value = (each * np.logaddexp(0, -margins / np.exp(log_temperature))).sum()
         return float(value + strength * away**2)
 
     return best_temperature(loss)
@@ -475,7 +486,7 @@ class CrossFit:
     labels : array (n,)
     prior : array (M,)
         Shares that are believed beforehand.
-    class_weight : array (C,), optional
+    weight : array (n,), optional
     n_folds : int
     """
 
@@ -484,14 +495,14 @@ class CrossFit:
         logits: Array,
         labels: NDArray[np.int64],
         prior: Array,
-        class_weight: Array | None = None,
+        weight: Array | None = None,
         n_folds: int = 3,
     ) -> None:
         rng = np.random.default_rng(0)
         chosen = drawn(len(labels), MOST_JUDGES, rng)
         logits, labels = logits[:, chosen], labels[chosen]
         self._labels, self._prior = labels, prior
-        self._weight = vertex_weights(labels, class_weight)
+        self._weight = vertex_weights(len(chosen), None if weight is None else weight[chosen])
         # Classes are dealt out evenly.
         fold = np.empty(len(labels), dtype=np.int64)
         fold[np.lexsort((rng.random(len(labels)), labels))] = np.arange(len(labels)) % n_folds
@@ -504,7 +515,7 @@ class CrossFit:
             self._folds.append((fitted, log_p))
 
     def losses(self, used: NDArray[np.bool_]) -> Array:
-        """Return the loss of every judge with these members, weighted by its class."""
+        """Return the loss of every judge with these members, as it weighs."""
         centre = self._prior[used] / self._prior[used].sum()
         found = np.empty(len(self._labels))
         for fitted, log_p in self._folds:

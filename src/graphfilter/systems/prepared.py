@@ -65,6 +65,7 @@ class Prepared:
     targets: NDArray[np.float32] | None = None
     found: Found = field(default_factory=dict, repr=False)
     known: Known | None = None
+    weights: NDArray[np.float64] | None = None
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
     _views: dict[str, Prepared] = field(default_factory=dict, repr=False)
     _hops: dict[tuple[str, int], Tensor] = field(default_factory=dict, repr=False)
@@ -79,6 +80,7 @@ class Prepared:
         task: Task = CLASSIFICATION,
         targets: NDArray[np.float32] | None = None,
         known: Known | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> Self:
         """Prepare a graph with features.
 
@@ -90,6 +92,8 @@ class Prepared:
             What to learn where it is not the labels' classes.
         known : Known, optional
             Which vertices are those of the graph that a model was fitted on.
+        weights : array (n,), optional
+            What each vertex weighs in the losses that are learned from.
         """
         if graph.features is None:
             raise GraphError(f"{graph.name} must have features to train on; it has no features.")
@@ -103,7 +107,16 @@ class Prepared:
             scaler = FeatureScaler.fit(
                 graph.features, scaling, labelled=known_labels, loop=loop_weight(graph.past)
             )
-        return cls(graph, scaler, device, task, targets, known=known)
+        return cls(graph, scaler, device, task, targets, known=known, weights=weights)
+
+    def weigh(
+        self, rows: NDArray[np.int64], class_weight: NDArray[np.float64] | None
+    ) -> NDArray[np.float64] | None:
+        """Return what some vertices weigh in the loss: their own, times their class's weight."""
+        of_class = None if class_weight is None else class_weight[self.labels[rows]]
+        if self.weights is None:
+            return of_class
+        return self.weights[rows] * (1 if of_class is None else of_class)
 
     @cached_property
     def x(self) -> Tensor | SparseFeatures:

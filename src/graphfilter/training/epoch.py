@@ -368,7 +368,8 @@ class BatchEpoch:
         self._run, self._network = run, run.model
         self._generator, self._optimizer = generator, optimizer
         self._hops, self._labels = hops, labels
-        self._weights = run.task.vertex_weights(labels, lesson.class_weight).float()
+        of_class, own = lesson.class_weight, lesson.weight
+        self._weights = run.task.vertex_weights(labels, of_class, own).float()
         self._batches = Batches.of(run.model, run.train.cpu().numpy())
         self._trained = Vertices(lesson, [run.train])
         self._scored = Vertices(lesson, [run.train], [run.val])

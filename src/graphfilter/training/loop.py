@@ -166,7 +166,8 @@ class Training:
         parts += [torch.tensor(part) for split in splits for part in (split.train, split.val)]
         parts += [tensor for matrix in operator.factors() for tensor in matrix.tensors()]
         parts += [self.lesson.labels, *(x.tensors() if isinstance(x, SparseFeatures) else [x])]
-        parts += [] if self.lesson.class_weight is None else [self.lesson.class_weight]
+        weights = self.lesson.class_weight, self.lesson.weight
+        parts += [weight for weight in weights if weight is not None]
         for model in self.models:
             parts += [repr(model.config), *model.state_dict().values()]
         digest = hashlib.blake2b(digest_size=16)

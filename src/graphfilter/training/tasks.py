@@ -357,9 +357,11 @@ class Task(ABC):
         usual = ("loss", f"train_{self.score_name}", "val_loss", f"val_{self.score_name}")
         return (*usual, f"val_{monitor}") if monitor in self.scores else usual
 
-    def vertex_weights(self, targets: Tensor, class_weight: Tensor | None) -> Tensor:
-        """Return the weight of every vertex in loss and score: (n,)."""
-        return torch.ones(len(targets), device=targets.device)
+    def vertex_weights(
+        self, targets: Tensor, class_weight: Tensor | None, own: Tensor | None = None
+    ) -> Tensor:
+        """Return the weight of every vertex in loss and score (n,): its own, times its class's."""
+        return torch.ones(len(targets), device=targets.device) if own is None else own
 
     def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
         """Return the score of the best constant answer on the vertices it was learned from."""
@@ -399,13 +401,14 @@ def all_weights(outputs: Tensor, class_weight: Tensor | None) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What runs learn from, as :func:`graphfilter.training.train` takes it."""
+    """What runs learn from, as :func:`graphfilter.training.train` takes it; ``weight`` (n,)."""
 
     operator: Operator
     x: Tensor | SparseFeatures
     labels: Tensor
     class_weight: Tensor | None
     task: Task
+    weight: Tensor | None = None
 
 
 class Vertices:
@@ -425,7 +428,7 @@ class Vertices:
                 chosen[p, index, r] = True
         self._rows = chosen.any(0).any(1).nonzero()[:, 0]
         self._aligned = task.aligned(labels[self._rows], len(train))
-        weights = task.vertex_weights(labels, class_weight)[self._rows, None].float()
+        weights = task.vertex_weights(labels, class_weight, lesson.weight)[self._rows, None].float()
         self._weights = torch.where(chosen[:, self._rows], weights, 0.0)
         self._sums = self._weights.sum(1, dtype=torch.float64)
         sought = [task.sought(labels[index]) for index in train]
@@ -540,11 +543,12 @@ class Classification(Task):
     def answers(self, outputs: Tensor) -> Tensor:
         return outputs.softmax(dim=-1)
 
-    def vertex_weights(self, targets: Tensor, class_weight: Tensor | None) -> Tensor:
-        if class_weight is None:
-            return super().vertex_weights(targets, class_weight)
+    def vertex_weights(
+        self, targets: Tensor, class_weight: Tensor | None, own: Tensor | None = None
+    ) -> Tensor:
+        own = super().vertex_weights(targets, class_weight, own)
         # A vertex without a label is in no part; which weight it takes is never seen.
-        return class_weight[targets.clamp(min=0)]
+        return own if class_weight is None else own * class_weight[targets.clamp(min=0)]
 
     def chance(self, train: Tensor, class_weight: Tensor | None) -> float:
         counts = self._counts(train, self.n_outputs(train), class_weight)
