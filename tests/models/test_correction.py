@@ -11,7 +11,7 @@ import torch
 import graphfilter as gf
 from graphfilter.filters import PageRankFilter
 from graphfilter.models import Correction
-from graphfilter.models.correction import MOST_DEVIATIONS, STEPS, TELEPORTS, fix_missed, robust
+from graphfilter.models.correction import MOST_DEVIATIONS, STEPS, TELEPORTS, columns_missed, robust
 from graphfilter.models.places import Known
 from graphfilter.models.relations import told
 from graphfilter.operators import adjacency
@@ -40,7 +40,7 @@ def field(side: int = SIDE) -> np.ndarray:
 def test_columns_are_pagerank_of_the_residuals_of_other_folds() -> None:
     graph, residuals = grid(), field()[:, None]
     found = told(residuals, np.arange(N), 1)
-    columns = fix_missed(graph, found)(np.zeros((N, 0), dtype=np.float32))
+    columns = columns_missed(graph, np.zeros((N, 0), dtype=np.float32), found)
     operator = adjacency(graph).to(dtype=torch.float64)
     for at, teleport in enumerate(TELEPORTS):
         for fold in (0, 7):
@@ -52,9 +52,9 @@ def test_columns_are_pagerank_of_the_residuals_of_other_folds() -> None:
 
 def test_no_vertex_sees_its_own_residual() -> None:
     graph, residuals = grid(), field()[:, None]
-    before = fix_missed(graph, told(residuals, np.arange(N), 1))(np.zeros(0))
+    before = columns_missed(graph, np.zeros(0), told(residuals, np.arange(N), 1))
     residuals[150] = 1e6
-    after = fix_missed(graph, told(residuals, np.arange(N), 1))(np.zeros(0))
+    after = columns_missed(graph, np.zeros(0), told(residuals, np.arange(N), 1))
     np.testing.assert_array_equal(before[150], after[150])
     assert np.abs(after - before).max() > 1e4
 
@@ -106,10 +106,10 @@ def test_a_graph_that_shares_vertices_sees_their_residuals_and_another_one_none(
     found = told(y[:, None], np.arange(N), 1)
     rows = np.arange(N).reshape(SIDE, SIDE)[:, : SIDE - 1].ravel()
     part = graph.subgraph(rows)
-    columns = fix_missed(part, found, Known(rows, N))(np.zeros(0))
+    columns = columns_missed(part, np.zeros(0), found, Known(rows, N))
     assert np.abs(columns).min() > 0
     nothing = {**found, **told(y[:0, None], rows[:0], 1)}
-    assert not fix_missed(part, nothing)(np.zeros(0)).any()
+    assert not columns_missed(part, np.zeros(0), nothing).any()
 
 
 def fitted(y: np.ndarray, graph: gf.Graph) -> gf.GraphRegressor:

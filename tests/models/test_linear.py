@@ -66,9 +66,9 @@ def test_the_penalty_is_chosen_by_validation_rows_and_kept_for_all_rows() -> Non
     noisy = np.where(rng.random(200) < 0.4, rng.integers(0, 3, 200), CLASSES)
     model = LinearModel(60, 3)
     model.fit(WORDS[:100], noisy[:100], val=(WORDS[100:], CLASSES[100:]))
-    assert model.chosen in (0.05, 0.5, 5.0)
+    assert model.settled in (0.05, 0.5, 5.0)
     again = model.fitted_to_all(WORDS, noisy, None, 0)
-    assert again.chosen == model.chosen
+    assert again.settled == model.settled
     assert not torch.equal(again.weight, model.weight)
 
 

@@ -15,10 +15,10 @@ from graphfilter.data.graph import Graph
 from graphfilter.models import relations
 from graphfilter.models.places import Known
 from graphfilter.models.relations import (
+    columns_around,
+    columns_beside,
     find_around,
     find_beside,
-    fix_around,
-    fix_beside,
     near_places,
     told,
 )
@@ -27,7 +27,7 @@ PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], features=np.array([[1.0], [2],
 
 
 def columns_of(graph: Graph, **found: Any) -> NDArray[Any]:
-    return fix_around(graph, {**find_around(graph, graph.features), **found})(graph.features)
+    return columns_around(graph, graph.features, {**find_around(graph, graph.features), **found})
 
 
 def test_columns_are_own_degree_averages_largest_and_smallest(
@@ -108,7 +108,7 @@ def test_what_is_told_goes_with_the_vertices_into_another_graph() -> None:
     known |= find_around(PATH, PATH.features)
     first = columns_of(PATH, **known)
     turned = PATH.subgraph(order)
-    second = fix_around(turned, known, Known(order, 4))(turned.features)
+    second = columns_around(turned, turned.features, known, Known(order, 4))
     np.testing.assert_allclose(second, first[order])
 
 
@@ -116,9 +116,9 @@ def test_graph_of_another_size_has_the_columns_of_the_fit(monkeypatch: pytest.Mo
     for few in (0, 1000):
         monkeypatch.setattr(relations, "FEW_VERTICES", few)
         found = find_around(PATH, PATH.features)
-        width = fix_around(PATH, found)(PATH.features).shape[1]
+        width = columns_around(PATH, PATH.features, found).shape[1]
         monkeypatch.setattr(relations, "FEW_VERTICES", 1000 - few)
-        assert fix_around(PATH, found)(PATH.features).shape[1] == width
+        assert columns_around(PATH, PATH.features, found).shape[1] == width
 
 
 def test_many_columns_are_read_or_compressed() -> None:
@@ -133,7 +133,7 @@ def test_many_columns_are_read_or_compressed() -> None:
     found = find_around(graph, features)
     assert 0 in found["plain"]
     assert found["basis"].shape[1] <= 32
-    columns = fix_around(graph, found)(features)
+    columns = columns_around(graph, features, found)
     assert np.isnan(columns[7, 0])
     assert columns.shape[1] < 500
     np.testing.assert_allclose(np.delete(columns[:, 0], 7), np.delete(number.ravel(), 7), rtol=1e-6)
@@ -174,7 +174,7 @@ def test_averages_stand_beside_own_columns(directed: bool, sparse: bool) -> None
     x = np.array([[1.0, 0], [0, 2], [4, 0]], dtype=np.float32)
     features = sp.csr_array(x) if sparse else x
     graph = Graph.from_edges([[0, 1], [2, 1]], features=features, directed=directed)
-    made = fix_beside(graph, find_beside(graph, graph.features))(graph.features)
+    made = columns_beside(graph, graph.features, find_beside(graph, graph.features))
     made = made.toarray() if sparse else made
     own, around = made[:, :2], made[:, 2:]
     np.testing.assert_allclose(own, x)
@@ -184,11 +184,13 @@ def test_averages_stand_beside_own_columns(directed: bool, sparse: bool) -> None
     np.testing.assert_allclose(around, expected)
 
 
-@pytest.mark.parametrize(("find", "fix"), [(find_around, fix_around), (find_beside, fix_beside)])
+@pytest.mark.parametrize(
+    ("find", "fix"), [(find_around, columns_around), (find_beside, columns_beside)]
+)
 def test_as_many_columns_are_seen_with_and_without_edges(find: Any, fix: Any) -> None:
     """Whichever of the two was fitted."""
     bare = Graph.of(None, 4, features=PATH.features)
     for fitted in (PATH, bare):
         found = find(fitted, fitted.features) | told(np.array([1, -1, -1, 0]), np.array([0, 3]), 2)
-        seen = [fix(graph, found)(graph.features) for graph in (PATH, bare)]
+        seen = [fix(graph, graph.features, found) for graph in (PATH, bare)]
         assert seen[0].shape == seen[1].shape

@@ -19,8 +19,8 @@ from graphfilter.models.places import (
     MOST_PLACES,
     Known,
     basis_of,
+    columns_of_places,
     find_positions,
-    fix_positions,
     link_features,
     near_singular,
 )
@@ -31,8 +31,8 @@ from graphfilter.models.views import (
     beside,
     find_basis,
     find_view,
-    fix_view,
     unit_rows,
+    view_columns,
 )
 from graphfilter.operators.sparse import DENSE_ABOVE, SparseFeatures, to_tensor
 from graphfilter.util.errors import ConfigError, GraphError
@@ -40,7 +40,7 @@ from graphfilter.util.errors import ConfigError, GraphError
 
 def see(graph: Graph, features: Any, view: str) -> Any:
     """Return the columns of a view; ``features`` are those of the graph, scaled."""
-    return fix_view(graph, view, find_view(graph, features, view))(features)
+    return view_columns(graph, features, view, find_view(graph, features, view))
 
 
 PATH = Graph.from_edges([[0, 1], [1, 2]], 4, features=np.array([[3.0, 4], [0, 0], [1, 0], [5, 12]]))
@@ -92,10 +92,10 @@ def test_averages_are_left_out_where_columns_are_many() -> None:
 
 def test_features_and_links_are_as_they_are_known_vertices_by_their_old_numbers() -> None:
     features = np.arange(8, dtype=np.float32).reshape(4, 2)
-    made = dense(fix_view(PATH, "features+links", {})(features))
+    made = dense(view_columns(PATH, features, "features+links", {}))
     np.testing.assert_array_equal(made, np.hstack([features, PATH.adjacency.toarray()]))
     known = Known(np.array([2, 0, -1, 1]), 3)
-    grown = dense(fix_view(PATH, "features+links", {}, known)(features))
+    grown = dense(view_columns(PATH, features, "features+links", {}, known))
     expected = np.zeros((4, 3))
     for v, u in PATH.edges.tolist():
         for one, other in ((v, u), (u, v)):
@@ -112,11 +112,9 @@ def test_fixed_view_takes_other_features_and_keeps_what_it_found() -> None:
     """Columns are linear in features, so that hidden ones can be put in their place."""
     graph = make_csbm(50, mean_degree=6, n_features=60)
     features = np.asarray(graph.features)
-    make = fix_view(graph, "places", find_view(graph, features, "places"))
-    zero = make(0 * features)
-    np.testing.assert_allclose(make(3 * features) - zero, 3 * (make(features) - zero), atol=1e-4)
-    links = fix_view(graph, "neighbours", {})
-    assert links(features) is links(0 * features)
+    found = find_view(graph, features, "places")
+    zero, one, three = (view_columns(graph, k * features, "places", found) for k in (0, 1, 3))
+    np.testing.assert_allclose(three - zero, 3 * (one - zero), atol=1e-4)
 
 
 def test_places_are_the_singular_vectors_of_the_normalised_adjacency() -> None:
@@ -184,12 +182,12 @@ def test_compressed_averages_are_those_of_features_on_their_singular_vectors() -
         see(graph, features, "compressed averages"), see(graph, features, "averages")
     )
     found = find_basis(graph, features, n_found=3, most_columns=19)
-    made = fix_view(graph, "compressed averages", found)(features)
+    made = view_columns(graph, features, "compressed averages", found)
     right = np.linalg.svd(features, full_matrices=False)[2][:3].T
     np.testing.assert_allclose(np.abs(found["basis"]), np.abs(right), atol=1e-5)
     np.testing.assert_allclose(made, averages(graph, features @ found["basis"]), atol=1e-6)
     assert made.shape == (50, 3 * 4 + 1)
-    sparse = fix_view(graph, "compressed averages", found)(sp.csr_array(features))
+    sparse = view_columns(graph, sp.csr_array(features), "compressed averages", found)
     np.testing.assert_allclose(sparse, made, atol=1e-5)
 
 
@@ -234,7 +232,7 @@ def graph_of(kind: str) -> Graph:
 
 
 def columns(graph: Graph, view: str, found: Any, known: Known | None = None) -> np.ndarray:
-    return dense(fix_view(graph, view, found, known)(graph.features))
+    return dense(view_columns(graph, graph.features, view, found, known))
 
 
 def all_known(n: int) -> Known:
@@ -384,7 +382,7 @@ def test_places_of_a_large_graph_tell_communities_apart() -> None:
     assert graph.labels is not None
     features = np.asarray(graph.features)
     found = find_positions(graph, features, exact_up_to=100)
-    made = fix_positions(graph, found)(features)
+    made = columns_of_places(graph, features, found)
     first = made[:, 7]
     right = ((first > 0) == (graph.labels == 1)).mean()
     assert max(right, 1 - right) > 0.9
@@ -394,8 +392,8 @@ def test_columns_made_in_blocks_of_rows_are_the_same() -> None:
     graph = make_csbm(90, mean_degree=6, n_features=40)
     features = np.asarray(graph.features)
     found = find_positions(graph, features)
-    whole = fix_positions(graph, found)(features)
-    np.testing.assert_array_equal(fix_positions(graph, found, at_once=7)(features), whole)
+    whole = columns_of_places(graph, features, found)
+    np.testing.assert_array_equal(columns_of_places(graph, features, found, at_once=7), whole)
 
 
 # Tests know which attributes of a graph they have set.

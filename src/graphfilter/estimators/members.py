@@ -19,7 +19,7 @@ from graphfilter.models.correction import N_FILTERED
 from graphfilter.systems import Outcome, Prepared, System, predict_networks
 from graphfilter.systems.networks import predict_into
 from graphfilter.systems.outcome import SHARES, CommitteeOutcome
-from graphfilter.systems.pooling import pooling_of, without_own_labels
+from graphfilter.systems.pooling import pooling_of, weighted_sum, without_own_labels
 from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.training import REGRESSION, FitResult, TargetScale, Task
 from graphfilter.util.errors import GraphFilterError
@@ -268,11 +268,8 @@ def combine(
 
 
 def _pooled(answers: Sequence[Array], coefficients: Sequence[Any], task: Task) -> Array:
-    pooling, weights = pooling_of(task), np.stack(coefficients)
-    if task is REGRESSION:  # They add up to 1, but for a correction, which is added as it is.
-        return np.einsum("mt,mnt->nt", weights, np.stack(answers))
-    pool = pooling.kind(weights, np.ones(weights.shape), np.ones(weights.shape))
-    return pool.answer(pooling.read(answers))
+    pool = pooling_of(task)
+    return pool.combined(weighted_sum(np.stack(coefficients), pool.read(answers)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ Benson 2020, *Residual Correlation in Graph Neural Network Regression*).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,14 +20,13 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import Fitted, Validation, Weight
+from graphfilter.models.forest import Fitted, Given
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.places import Known
 from graphfilter.models.relations import N_FOLDS, KeepsView, told_of
 from graphfilter.models.scaling import or_one
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ModelFileError
 
 __all__ = ["Correction", "CorrectionConfig"]
 
@@ -49,42 +48,41 @@ def robust(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(most > 0, np.clip(residuals, -most, most), residuals)
 
 
-def fix_missed(
-    graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None = None
-) -> Callable[[Features], NDArray[np.float32]]:
-    """Return what makes the filtered residuals around each vertex (n, N_FILTERED · T).
+def columns_missed(
+    graph: Graph,
+    features: Features,
+    found: Mapping[str, NDArray[Any]],
+    known: Known | None = None,
+) -> NDArray[np.float32]:
+    """Return the filtered residuals around each vertex (n, N_FILTERED · T).
 
     A labelled vertex sees those outside its fold only, so never its own. Where nothing is told
     there are no columns.
     """
-
-    def make(_: Features) -> NDArray[np.float32]:
-        if "told_rows" not in found:
-            return np.zeros((graph.n_vertices, 0), dtype=np.float32)
-        own = told_of(graph, found, known)
-        values, is_told = found["told_values"], own >= 0
-        n, width = graph.n_vertices, values.shape[1]
-        fold = np.where(is_told, found["told_folds"][own] if len(values) else -1, -1)
-        # One block of columns per fold.
-        signal = np.zeros((n, N_FOLDS, width))
-        signal[is_told, fold[is_told]] = values[own[is_told]]
-        signal = signal.reshape(n, -1)
-        root = 1 / np.sqrt(or_one(graph.degrees))
-        step = sp.csr_array(sp.diags_array(root) @ graph.adjacency @ sp.diags_array(root))
-        filtered, power = [t * signal for t in TELEPORTS], signal
-        for k in range(1, STEPS + 1):
-            power = step @ power
-            for sums, t in zip(filtered, TELEPORTS, strict=True):
-                sums += (t if k < STEPS else 1.0) * (1 - t) ** k * power
-        parts = []
-        for sums in filtered:
-            by_fold = sums.reshape(n, N_FOLDS, width)
-            total = by_fold.sum(axis=1)
-            total[is_told] -= by_fold[is_told, fold[is_told]]
-            parts.append(total)
-        return np.hstack(parts).astype(np.float32)
-
-    return make
+    if "told_rows" not in found:
+        return np.zeros((graph.n_vertices, 0), dtype=np.float32)
+    own = told_of(graph, found, known)
+    values, is_told = found["told_values"], own >= 0
+    n, width = graph.n_vertices, values.shape[1]
+    fold = np.where(is_told, found["told_folds"][own] if len(values) else -1, -1)
+    # One block of columns per fold.
+    signal = np.zeros((n, N_FOLDS, width))
+    signal[is_told, fold[is_told]] = values[own[is_told]]
+    signal = signal.reshape(n, -1)
+    root = 1 / np.sqrt(or_one(graph.degrees))
+    step = sp.csr_array(sp.diags_array(root) @ graph.adjacency @ sp.diags_array(root))
+    filtered, power = [t * signal for t in TELEPORTS], signal
+    for k in range(1, STEPS + 1):
+        power = step @ power
+        for sums, t in zip(filtered, TELEPORTS, strict=True):
+            sums += (t if k < STEPS else 1.0) * (1 - t) ** k * power
+    parts = []
+    for sums in filtered:
+        by_fold = sums.reshape(n, N_FOLDS, width)
+        total = by_fold.sum(axis=1)
+        total[is_told] -= by_fold[is_told, fold[is_told]]
+        parts.append(total)
+    return np.hstack(parts).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -125,14 +123,8 @@ class Correction(KeepsView, Fitted[CorrectionConfig], config=CorrectionConfig):
 
     weight: Tensor
 
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
+    def learn(self, given: Given) -> None:
+        rows, targets = given.rows, given.targets
         from scipy.optimize import nnls
 
         columns = np.asarray(rows, dtype=np.float64).reshape(len(targets), N_FILTERED, -1)
@@ -148,15 +140,13 @@ class Correction(KeepsView, Fitted[CorrectionConfig], config=CorrectionConfig):
                 found[:, t] = w / scale
         self.weight = torch.from_numpy(found.astype(np.float32))
 
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
-        whole = set(state) == set(self.kept) and (
+    def is_whole(self, state: Mapping[str, Tensor]) -> bool:
+        return (
             tuple(state["weight"].shape) == (N_FILTERED, self.n_classes)
             and bool(state["weight"].isfinite().all())
             and self.is_whole_view(state)
             and state["seen_told_values"].shape[1] == N_GROUPS * self.n_classes
         )
-        if not whole:
-            raise ModelFileError("what is missed around vertices is damaged; fit again.")
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         columns = x if isinstance(x, Tensor) else torch.from_numpy(x.to_scipy().toarray())

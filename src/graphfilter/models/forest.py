@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,16 +35,28 @@ Weight = NDArray[np.float64] | None
 Validation = tuple[Any, NDArray[Any]] | None
 
 
+class Given(NamedTuple):
+    """What a model is fitted to; ``weight`` is that of each row."""
+
+    rows: Features
+    targets: NDArray[Any]
+    weight: Weight
+    seed: int
+    val: Validation
+
+
 class Fitted(SizedNetwork[ConfigT]):
     """A model with the interface of a network that is fitted to rows at once, without epochs.
 
-    What it learned are buffers whose sizes depend on the data: :meth:`check_state` must refuse
+    What it learned are buffers whose sizes depend on the data: :meth:`is_whole` must refuse
     tensors that are not its own.
 
     Attributes
     ----------
     kept : dict of str to torch.dtype
         The buffers and their types.
+    settled : object
+        What validation rows have chosen, for a fit to more rows; nothing where None.
 
     Examples
     --------
@@ -54,6 +66,7 @@ class Fitted(SizedNetwork[ConfigT]):
     """
 
     kept: ClassVar[dict[str, torch.dtype]]
+    settled: Any = None
 
     def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
         self.n_features, self.n_classes = n_features, n_classes
@@ -75,25 +88,19 @@ class Fitted(SizedNetwork[ConfigT]):
         numbers (float, (n, T)). Outputs are logits of classes and labels, or numbers. By the rows
         and targets of ``val`` a model may choose how long it learns.
         """
-        self.learn(rows, targets, sample_weight, seed, val)
+        self.learn(Given(rows, targets, sample_weight, seed, val))
 
     @abstractmethod
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
-        """Do what :meth:`fit` says; ``weight`` is that of each row."""
+    def learn(self, given: Given) -> None:
+        """Do what :meth:`fit` says."""
 
     def fitted_to_all(
         self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int
     ) -> Self:
         """Return such a model fitted to more rows, with what validation rows have chosen."""
         made = type(self)(self.n_features, self.n_classes, self.config)
-        made.learn(rows, targets, weight, seed)
+        made.settled = self.settled
+        made.fit(rows, targets, sample_weight=weight, seed=seed)
         return made
 
     @property
@@ -116,14 +123,19 @@ class Fitted(SizedNetwork[ConfigT]):
         return self
 
     @abstractmethod
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raise ModelFileError where tensors are not such a model."""
+    def is_whole(self, state: Mapping[str, Tensor]) -> bool:
+        """Return whether tensors, which have the right names and types, are such a model."""
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
         """Take tensors of any size, after checking them."""
-        self.check_state(state_dict)
+        kind = self.config.kind
+        types = {name: tensor.dtype for name, tensor in state_dict.items()}
+        if types != self.kept or not self.is_whole(state_dict):
+            raise ModelFileError(
+                f"a saved {kind} must have its own tensors and no others; it is damaged. Fit again."
+            )
         for name in state_dict:
             setattr(self, name, state_dict[name].clone())
 
@@ -169,7 +181,7 @@ class TreeNodes(Fitted[ConfigT]):
         """Return logits (n, n_classes) from the nodes where rows end, (n, n_trees)."""
 
     @abstractmethod
-    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+    def fits_nodes(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         """Return whether what a kind of trees keeps beside its nodes fits them."""
 
     def keep(self, trees: Sequence[Mapping[str, NDArray[Any]]], **kept: NDArray[Any]) -> None:
@@ -185,18 +197,11 @@ class TreeNodes(Fitted[ConfigT]):
         for name, values in ({"roots": first} | joined | kept).items():
             setattr(self, name, torch.from_numpy(values.astype(_numpy(self.kept[name]))))
 
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raise where these are no trees: children come after their parents, so every path ends."""
-        expected = self.kept
-        if set(state) != set(expected):
-            raise ModelFileError("the trees must have their own tensors and no others.")
+    def is_whole(self, state: Mapping[str, Tensor]) -> bool:
+        """Children come after their parents, so every path ends."""
         n = len(state["left"]) if state["left"].ndim == 1 else 0
-        right_types = all(state[name].dtype == dtype for name, dtype in expected.items())
-        right_sizes = n >= 1 and all(tuple(state[name].shape) == (n,) for name in _NODES)
-        if not right_types or not right_sizes or not self._ends(state, n):
-            raise ModelFileError("the trees of the model are damaged; fit again.")
-
-    def _ends(self, state: Mapping[str, Tensor], n: int) -> bool:
+        if n < 1 or any(tuple(state[name].shape) != (n,) for name in _NODES):
+            return False
         here = torch.arange(n)
         leaf = state["left"] == here
         return (
@@ -208,7 +213,7 @@ class TreeNodes(Fitted[ConfigT]):
             and all(within(state[side], n) for side in ("left", "right"))
             and all(bool(((state[side] > here) | leaf).all()) for side in ("left", "right"))
             and torch.equal(leaf, state["right"] == here)
-            and self.is_whole(state, n)
+            and self.fits_nodes(state, n)
         )
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
@@ -351,14 +356,8 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
     axes: Tensor
     basis: Tensor
 
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
+    def learn(self, given: Given) -> None:
+        rows, targets, weight, seed, _ = given
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         of_classes = targets.ndim == 1
         if of_classes:
@@ -418,7 +417,7 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
         own = {name: tensor for name, tensor in state_dict.items() if name != "places"}
         return super().load_state_dict(own)
 
-    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+    def fits_nodes(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         first, voted, votes, seen = (state[name] for name in ("first", "voted", "votes", "seen"))
         are_shares = bool(((votes >= 0) & (votes <= 1)).all())
         return (

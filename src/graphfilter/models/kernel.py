@@ -19,11 +19,10 @@ from scipy.special import logsumexp
 from torch import Tensor
 
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
+from graphfilter.models.forest import NEVER, Fitted, Given, Weight
 from graphfilter.models.layers import Draws, Input
 from graphfilter.operators import Operator
 from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ModelFileError
 from graphfilter.util.machine import blocks, capturing
 
 __all__ = ["KernelConfig", "KernelMachine"]
@@ -214,14 +213,8 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
     start: Tensor
     _learned: _Learned | None = None
 
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
+    def learn(self, given: Given) -> None:
+        rows, targets, weight, seed, _ = given
         weight, device = _weights(targets, weight), self.start.device
         chosen = np.arange(len(targets))
         if len(chosen) > self.config.most_landmarks:
@@ -293,14 +286,11 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
         for name, values in found.items():
             setattr(self, name, torch.from_numpy(np.asarray(values)).to(self.kept[name]))
 
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raise where the landmarks are not rows of so many columns, or some are missing."""
-        expected = set(self.kept)
-        if set(state) != expected or any(state[n].dtype != d for n, d in self.kept.items()):
-            raise ModelFileError("the kernel machine must have its own tensors and no others.")
+    def is_whole(self, state: Mapping[str, Tensor]) -> bool:
+        """Return whether landmarks are rows of so many columns, and none is missing."""
         offsets, columns, values = state["offsets"], state["columns"], state["values"]
         m = len(offsets) - 1
-        if not (
+        return (
             offsets.ndim == columns.ndim == values.ndim == 1
             and m >= 1
             and int(offsets[0]) == 0
@@ -310,8 +300,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
             and tuple(state["coefficients"].shape) == (m, self.n_classes)
             and tuple(state["start"].shape) == (self.n_classes,)
             and all(bool(state[n].isfinite().all()) for n in ("values", "coefficients", "start"))
-        ):
-            raise ModelFileError("the kernel machine of the model is damaged; fit again.")
+        )
 
     def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
         rows = sp.csr_array(x.cpu().numpy()) if isinstance(x, Tensor) else x.to_scipy()

@@ -16,12 +16,10 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import NEVER, Fitted, Validation, Weight
+from graphfilter.models.forest import NEVER, Fitted, Given, Weight
 from graphfilter.models.layers import Draws, Input
 from graphfilter.models.relations import KeepsView
 from graphfilter.operators import Operator
-from graphfilter.tables.columns import Features
-from graphfilter.util.errors import ModelFileError
 
 __all__ = ["LinearConfig", "LinearModel"]
 
@@ -103,28 +101,18 @@ class LinearModel(KeepsView, Fitted[LinearConfig], config=LinearConfig):
     bias: Tensor
     reach: Tensor
 
-    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
-        super().make_layers(n_features, n_classes, generator)
-        self.chosen = 0.0
-
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
+    def learn(self, given: Given) -> None:
+        rows, targets, weight, seed, val = given
         x: Any = sp.csr_matrix(rows) if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
         work = (x.nnz if sp.issparse(x) else x.size) * self.n_classes
-        choices = [self.chosen or self.config.c]
+        choices = [self.settled or self.config.c]
         if val is not None and len(val[1]) and work <= FEW:
             choices = [c / 0.5 * self.config.c for c in PENALTIES]
         made = [self._fitted(x, targets, weight, seed, c) for c in choices]
         best = 0
         if len(made) > 1 and val is not None:
             best = int(np.argmin([_loss(val[0] @ w.T + b, val[1]) for w, b in made]))
-        self.chosen = choices[best]
+        self.settled = choices[best]
         coefficients, bias = made[best]
         self.weight = torch.from_numpy(coefficients.T.astype(np.float32).copy())
         self.bias = torch.from_numpy(bias.astype(np.float32))
@@ -132,14 +120,6 @@ class LinearModel(KeepsView, Fitted[LinearConfig], config=LinearConfig):
         largest = abs(x).max(axis=0)
         largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest)
         self.reach = torch.from_numpy(largest.astype(np.float32))
-
-    def fitted_to_all(
-        self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int
-    ) -> LinearModel:
-        made = LinearModel(self.n_features, self.n_classes, self.config)
-        made.chosen = self.chosen
-        made.learn(rows, targets, weight, seed)
-        return made
 
     def _fitted(
         self, x: Any, targets: NDArray[Any], weight: Weight, seed: int, c: float
@@ -171,21 +151,16 @@ class LinearModel(KeepsView, Fitted[LinearConfig], config=LinearConfig):
             bias = np.broadcast_to(ridge.intercept_, bias.shape).copy()
         return coefficients, bias
 
-    def check_state(self, state: Mapping[str, Tensor]) -> None:
+    def is_whole(self, state: Mapping[str, Tensor]) -> bool:
         shapes = {
             "weight": (self.n_features, self.n_classes),
             "bias": (self.n_classes,),
             "reach": (self.n_features,),
         }
-        if set(state) != set(self.kept):
-            raise ModelFileError("a linear model must have its own tensors and no others.")
-        for name, shape in shapes.items():
-            tensor = state[name]
-            whole = tuple(tensor.shape) == shape and tensor.dtype == self.kept[name]
-            if not whole or not bool(tensor.isfinite().all()):
-                raise ModelFileError("the linear model is damaged; fit again.")
-        if state["seen_told_values"].numel() and not self.is_whole_view(state):
-            raise ModelFileError("the linear model is damaged; fit again.")
+        return all(
+            tuple(state[name].shape) == shape and bool(state[name].isfinite().all())
+            for name, shape in shapes.items()
+        ) and (not state["seen_told_values"].numel() or self.is_whole_view(state))
 
     def kept_view(self) -> dict[str, NDArray[Any]] | None:
         return super().kept_view() if self.get_buffer("seen_beside").numel() else None

@@ -147,12 +147,15 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
     ----------
     n_features, n_classes : int
     filter : Filter
+    generator : torch.Generator, optional
+        For the initial weights.
     hidden_size : int or None
-        Width of the encoder; None leaves the encoder out, so that the network is linear (SGC).
+        Width of the encoder, 64 unless given; None leaves the encoder out, so that the network is
+        linear (SGC).
     activation : {'relu', 'elu', 'tanh', 'none'}
         After the encoder.
     dropout : float
-        Rate in [0, 1).
+        Rate in [0, 1); 0.7 unless given.
     dropout_on : {'linear', 'every_layer'}
         On the input of the linear layers (the paper's text), or also on the input of every filter
         layer (the authors' code): two different models.
@@ -161,8 +164,6 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
         filters whichever is narrower: without dropout both are the same function.
     encoder_layers : int
         Layers of the encoder, all of the same width, each with dropout and activation.
-    generator : torch.Generator, optional
-        For the initial weights.
 
     Examples
     --------
@@ -180,30 +181,16 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
         n_classes: int,
         filter: Filter,
         *,
-        hidden_size: int | None = 64,
-        activation: str = "relu",
-        dropout: float = 0.7,
-        dropout_on: DropoutOn = "linear",
-        filter_on: FilterOn = "hidden",
-        encoder_layers: int = 1,
         generator: torch.Generator | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            FilterNetworkConfig(
-                dropout=dropout,
-                filter=filter.config,
-                hidden_size=hidden_size,
-                activation=activation,
-                dropout_on=dropout_on,
-                filter_on=filter_on,
-                encoder_layers=encoder_layers,
-            )
-        )
-        if hidden_size is None and filter_on == "hidden":
+        super().__init__(config := FilterNetworkConfig(filter=filter.config, **options))
+        hidden_size = config.hidden_size
+        if hidden_size is None and config.filter_on == "hidden":
             raise ConfigError("without a hidden layer the filter must be on the logits.")
         width = n_features if hidden_size is None else hidden_size
         self.encoder = None if hidden_size is None else Linear(n_features, width, generator)
-        deeper = 0 if hidden_size is None else encoder_layers - 1
+        deeper = 0 if hidden_size is None else config.encoder_layers - 1
         self.deeper = nn.ModuleList(Linear(width, width, generator) for _ in range(deeper))
         self.filter = filter
         self.head = Linear(width, n_classes, generator)

@@ -7,10 +7,11 @@ vertices in which those with like neighbours are near.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from graphfilter.data.graph import Graph
+from graphfilter.models.scaling import or_one, unit_rows
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import blocks
@@ -135,20 +137,13 @@ def link_features(graph: Graph, known: Known | None = None) -> sp.csr_array:
     neighbours once, (n, n). Of another graph than the fitted one, the columns are the vertices of
     the fitted one, and a half has length 1 over those that are ``known``.
     """
-    return sp.csr_array(sp.hstack([_unit_rows(half) for half in halves(graph, known)]))
+    return sp.csr_array(sp.hstack([unit_rows(half) for half in halves(graph, known)]))
 
 
 def halves(graph: Graph, known: Known | None = None) -> list[sp.csr_array]:
     """Return whom vertices link to and, where edges have directions, who links to them."""
     found = [graph.out_links(), graph.in_links()] if graph.directed else [graph.out_links()]
     return found if known is None else [known.columns(half) for half in found]
-
-
-def _unit_rows(matrix: sp.csr_array) -> sp.csr_array:
-    """Divide each row by its Euclidean length; rows of zeros stay."""
-    lengths = np.sqrt(matrix.astype(np.float64).power(2).sum(axis=1))
-    data = matrix.data / np.repeat(np.where(lengths == 0, 1, lengths), np.diff(matrix.indptr))
-    return sp.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), matrix.shape)
 
 
 Array = NDArray[np.float64]
@@ -219,7 +214,7 @@ def near_singular(links: sp.csr_array, *, symmetric: bool) -> tuple[Columns, Col
         In order of their values; zero where values are.
     """
     sums = [np.asarray(links.sum(axis=side), dtype=np.float64) for side in (1, 0)]
-    out, into = (np.sqrt(1 / np.where(s == 0, 1.0, s)).astype(np.float32) for s in sums)
+    out, into = (np.sqrt(1 / or_one(s)).astype(np.float32) for s in sums)
     n = sp.csr_array(sp.diags_array(out) @ links.astype(np.float32) @ sp.diags_array(into))
     transposed = n if symmetric else sp.csr_array(n.T)
     trivial, squares = _trivial(links, sums[1]), np.zeros(1)
@@ -272,7 +267,7 @@ def _trivial(links: sp.csr_array, into: Array) -> sp.csr_array:
     k, component = connected_components(both, directed=False)
     component = component[n:]
     sums = np.bincount(component, into, k)
-    roots = np.sqrt(into / np.where(sums == 0, 1.0, sums)[component]).astype(np.float32)
+    roots = np.sqrt(into / or_one(sums)[component]).astype(np.float32)
     return sp.csr_array((roots, component, np.arange(n + 1)), (n, k))
 
 
@@ -300,7 +295,7 @@ def find_positions(
     more than ``exact_up_to`` vertices they are near ones.
     """
     links = graph.out_links()
-    out, into = (np.sqrt(_inverse(_sums(links, side)))[:, None] for side in (1, 0))
+    out, into = (np.sqrt(1 / or_one(_sums(links, side)))[:, None] for side in (1, 0))
     if graph.n_vertices > exact_up_to:
         left, right = near_singular(links, symmetric=not graph.directed)
     else:
@@ -313,35 +308,30 @@ def find_positions(
     return {"axes": np.hstack(axes).astype(np.float32), "basis": basis}
 
 
-def fix_positions(
+def columns_of_places(
     graph: Graph,
-    found: Mapping[str, NDArray[np.float32]],
+    features: Features,
+    found: Mapping[str, NDArray[Any]],
     known: Known | None = None,
     at_once: int = BLOCK_ROWS,
-) -> Callable[[Features], Features]:
-    """Return what makes columns from features: on the basis, with their averages, and positions.
+) -> Columns:
+    """Return features on the basis, their averages, and positions.
 
     Averages are over neighbours and over theirs; of another graph than the fitted one see
     :meth:`Known.averaging`. Dense, for trees.
     """
-    basis = found["basis"]
-    places = _places(graph, found["axes"], known, at_once)
+    basis, places = found["basis"], _places(graph, found["axes"], known, at_once)
     adjacency, degrees = averaging(graph, known)
-    mean = sp.csr_array(sp.diags_array(_inverse(degrees)) @ adjacency)
-
-    def make(features: Features) -> Features:
-        columns = features.toarray() if not basis.size and sp.issparse(features) else features
-        if basis.size:
-            columns = columns @ basis
-        once = mean @ columns
-        width = once.shape[1]
-        made = np.empty((len(places), 3 * width + places.shape[1]), dtype=np.float32)
-        for rows in blocks(len(places), at_once):
-            parts = columns[rows], once[rows], mean[rows] @ once, places[rows]
-            np.concatenate(parts, axis=1, out=made[rows], casting="same_kind")
-        return made
-
-    return make
+    mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency)
+    columns = features.toarray() if not basis.size and sp.issparse(features) else features
+    if basis.size:
+        columns = columns @ basis
+    once = mean @ columns
+    made = np.empty((len(places), 3 * once.shape[1] + places.shape[1]), dtype=np.float32)
+    for rows in blocks(len(places), at_once):
+        parts = columns[rows], once[rows], mean[rows] @ once, places[rows]
+        np.concatenate(parts, axis=1, out=made[rows], casting="same_kind")
+    return made
 
 
 def _places(
@@ -361,7 +351,7 @@ def _places(
     degrees = graph.degrees if known is None else known.degrees(graph) / share
     found = [np.log1p(degrees)[:, None].astype(np.float32)]
     for half, own in zip(links, np.split(axes, len(links), axis=1), strict=True):
-        scale = np.sqrt(_inverse(_sums(half, 1) * share))[:, None]
+        scale = np.sqrt(1 / or_one(_sums(half, 1) * share))[:, None]
         double = own.astype(np.float64)
         every = blocks(graph.n_vertices, at_once)
         parts = [(scale[rows] * (half[rows] @ double)).astype(np.float32) for rows in every]
@@ -372,8 +362,3 @@ def _places(
 def _sums(links: sp.csr_array, side: int) -> Array:
     """Return the sums of rows (1) or columns (0) in double precision."""
     return links.astype(np.float64).sum(axis=side)
-
-
-def _inverse(sums: Array) -> Array:
-    """Return 1 / s, and 1 for none."""
-    return 1 / np.where(sums == 0, 1.0, sums)

@@ -78,7 +78,7 @@ def find_around(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
 
 
 def told(targets: NDArray[Any], rows: NDArray[np.int64], n_classes: int) -> dict[str, Any]:
-    """Return what is known of some vertices, as :func:`fix_around` takes it.
+    """Return what is known of some vertices, as :func:`columns_around` takes it.
 
     ``targets`` are class numbers (n,), labels (bool, (n, L)), or numbers (n, T).
     """
@@ -107,40 +107,39 @@ def told_of(
     return told[: graph.n_vertices] if known is None else told[known.numbers]
 
 
-def fix_around(
-    graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None = None
-) -> Callable[[Features], Columns]:
-    """Return what makes the columns of the vertices of a graph from its features.
+def columns_around(
+    graph: Graph,
+    features: Features,
+    found: Mapping[str, NDArray[Any]],
+    known: Known | None = None,
+) -> Columns:
+    """Return what is around the vertices of a graph as columns.
 
     Its own, with gaps; averages at one and two steps, and extremes, over neighbours; how many there
     are; and over every relation the average of the labels that are ``told``, drawn to that of all,
     with how many they are.
     """
-
-    def make(features: Features) -> Columns:
-        columns, names = _plain(graph, features, found)
-        adjacency, degrees = averaging(graph, known)
-        if known is not None:  # Those that are not known have no weight.
-            adjacency = adjacency.copy()
-            adjacency.eliminate_zeros()
-        mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
-        dense = np.nan_to_num(columns)
-        share = 1.0 if known is None else known.share_present
-        once = mean @ dense
-        parts = [
-            with_gaps(columns, names) if names else columns,
-            np.log1p(degrees / share)[:, None],
-            once,
-            mean @ once,
-        ]
-        n_plain = len(names) if names else dense.shape[1]
-        if n_plain <= MOST_EXTREMES and found["extremes"][0]:
-            parts += _extremes(adjacency, dense[:, :n_plain])
-        if "told_rows" in found:
-            parts += _known_labels(graph, features, found, known)
-        return np.hstack(parts).astype(np.float32)
-
-    return make
+    columns, names = _plain(graph, features, found)
+    adjacency, degrees = averaging(graph, known)
+    if known is not None:  # Those that are not known have no weight.
+        adjacency = adjacency.copy()
+        adjacency.eliminate_zeros()
+    mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
+    dense = np.nan_to_num(columns)
+    share = 1.0 if known is None else known.share_present
+    once = mean @ dense
+    parts = [
+        with_gaps(columns, names) if names else columns,
+        np.log1p(degrees / share)[:, None],
+        once,
+        mean @ once,
+    ]
+    n_plain = len(names) if names else dense.shape[1]
+    if n_plain <= MOST_EXTREMES and found["extremes"][0]:
+        parts += _extremes(adjacency, dense[:, :n_plain])
+    if "told_rows" in found:
+        parts += _known_labels(graph, features, found, known)
+    return np.hstack(parts).astype(np.float32)
 
 
 class KeepsView(nn.Module):
@@ -197,30 +196,29 @@ def find_beside(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
     return {"beside": np.array([fits], dtype=np.int64)}
 
 
-def fix_beside(
-    graph: Graph, found: Mapping[str, NDArray[Any]], known: Known | None = None
-) -> Callable[[Features], Features]:
-    """Return what puts the averages over neighbours beside the columns of the vertices.
+def columns_beside(
+    graph: Graph,
+    features: Features,
+    found: Mapping[str, NDArray[Any]],
+    known: Known | None = None,
+) -> Features:
+    """Return the columns of the vertices, and beside them their averages over neighbours.
 
     Where edges have directions, over those it links to and those that link to it. Then come the
     labels that are ``told``, averaged over every relation, drawn to none or the mean.
     """
-
-    def make(features: Features) -> Features:
-        parts: list[Any] = [features]
-        if found["beside"][0]:
-            parts += [mean @ features for mean in _means(graph, known)]
-        if "told_rows" in found:
-            values = found["told_values"]
-            # Of classes and labels most are zeros, which are not stored.
-            drawn = 0.0 if ((values == 0) | (values == 1)).all() else 1.0
-            for total, n_known, usual in _known_sums(graph, features, found, known):
-                parts.append((total - drawn * n_known * usual) / (n_known + 1))
-        if sp.issparse(features):
-            return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts]), dtype=np.float32)
-        return np.hstack(parts).astype(np.float32)
-
-    return make
+    parts: list[Any] = [features]
+    if found["beside"][0]:
+        parts += [mean @ features for mean in _means(graph, known)]
+    if "told_rows" in found:
+        values = found["told_values"]
+        # Of classes and labels most are zeros, which are not stored.
+        drawn = 0.0 if ((values == 0) | (values == 1)).all() else 1.0
+        for total, n_known, usual in _known_sums(graph, features, found, known):
+            parts.append((total - drawn * n_known * usual) / (n_known + 1))
+    if sp.issparse(features):
+        return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts]), dtype=np.float32)
+    return np.hstack(parts).astype(np.float32)
 
 
 def _means(graph: Graph, known: Known | None) -> list[sp.csr_array]:

@@ -176,9 +176,20 @@ def _few_and_filled(features: sp.csr_array) -> bool:
     return features.shape[1] <= FEW_COLUMNS and features.nnz >= HARDLY_SPARSE * cells
 
 
-def or_one(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def or_one(sums: NDArray[Any]) -> NDArray[np.float64]:
     """Return what can be divided by: 1 in the place of 0."""
     return np.where(sums == 0, 1.0, sums)
+
+
+def unit_rows(matrix: Features) -> Features:
+    """Divide each row by its Euclidean length; rows of zeros stay."""
+    if sp.issparse(matrix):
+        rows = sp.csr_array(matrix)
+        lengths = or_one(np.sqrt(rows.astype(np.float64).power(2).sum(axis=1)))
+        data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
+        return sp.csr_array((data.astype(np.float32), rows.indices, rows.indptr), rows.shape)
+    lengths = or_one(np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1)))
+    return (matrix / lengths[:, None]).astype(np.float32)
 
 
 def _dense(features: Features) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,17 @@ from torch import Tensor
 from graphfilter.data.graph import Graph
 from graphfilter.filters.base import ADDED
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import NEVER, TREES, TreeNodes, Validation, Weight, dense, within
-from graphfilter.models.layers import Draws
+from graphfilter.models.forest import (
+    NEVER,
+    TREES,
+    Given,
+    TreeNodes,
+    Validation,
+    Weight,
+    dense,
+    within,
+)
 from graphfilter.models.relations import MOST_COLUMNS, KeepsView
-from graphfilter.tables.columns import Features
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import compiled_threads
 from graphfilter.util.words import count
@@ -143,19 +150,10 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     start: Tensor
     n_left_out: int = 0
 
-    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
-        super().make_layers(n_features, n_classes, generator)
-        # Of each output that trees were grown for, how many rounds were best, and at which rate.
-        self.settled: dict[int, tuple[int, float]] = {}
-
-    def learn(
-        self,
-        rows: Features,
-        targets: NDArray[Any],
-        weight: Weight,
-        seed: int,
-        val: Validation = None,
-    ) -> None:
+    def learn(self, given: Given) -> None:
+        rows, targets, weight, seed, val = given
+        # Of each output that trees are grown for, how many rounds were best, and at which rate.
+        self.settled = self.settled or {}
         columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
         seen = None
         if val is not None and len(val[1]) and self.config.stop_after:
@@ -205,15 +203,6 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             trees, outputs = [{name: np.array([end]) for name, end in _LEAF.items()}], [0]
         value = np.concatenate([tree.pop("value") for tree in trees])
         self.keep(trees, value=value, outputs=np.array(outputs), start=start)
-
-    def fitted_to_all(
-        self, rows: Features, targets: NDArray[Any], weight: Weight, seed: int
-    ) -> Self:
-        """Grow as many trees as were best, at the same rate."""
-        made = type(self)(self.n_features, self.n_classes, self.config)
-        made.settled = self.settled
-        made.learn(rows, targets, weight, seed)
-        return made
 
     def _boosted(
         self,
@@ -283,7 +272,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
             return ""
         return f"{count(self.n_left_out, 'column')} without a value on any training vertex left out"
 
-    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+    def fits_nodes(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         return (
             tuple(state["value"].shape) == (n_nodes,)
             and state["outputs"].shape == state["roots"].shape
@@ -327,7 +316,7 @@ class ToldTrees(KeepsView, Trees, config=ToldTreesConfig):
     """Boosted trees that see the known labels around a vertex.
 
     They keep what the view was told of training vertices: see
-    :func:`~graphfilter.models.relations.fix_around`.
+    :func:`~graphfilter.models.relations.columns_around`.
 
     Examples
     --------
@@ -344,10 +333,10 @@ class ToldTrees(KeepsView, Trees, config=ToldTreesConfig):
     } | KeepsView.seen
     kept: ClassVar[dict[str, torch.dtype]] = Trees.kept | seen
 
-    def is_whole(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
+    def fits_nodes(self, state: Mapping[str, Tensor], n_nodes: int) -> bool:
         plain, basis = state["seen_plain"], state["seen_basis"]
         return (
-            super().is_whole(state, n_nodes)
+            super().fits_nodes(state, n_nodes)
             and self.is_whole_view(state)
             and bool(basis.isfinite().all() and (plain >= 0).all())
             and plain.ndim == 1

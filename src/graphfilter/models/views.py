@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from graphfilter.data.edges import index_type
 from graphfilter.data.graph import Graph
-from graphfilter.models.correction import fix_missed
+from graphfilter.models.correction import columns_missed
 from graphfilter.models.places import (
     Known,
     averaging,
     basis_of,
+    columns_of_places,
     find_positions,
-    fix_positions,
     halves,
     link_features,
 )
-from graphfilter.models.relations import find_around, find_beside, fix_around, fix_beside
-from graphfilter.models.scaling import or_one
+from graphfilter.models.relations import columns_around, columns_beside, find_around, find_beside
+from graphfilter.models.scaling import or_one, unit_rows
 from graphfilter.tables.columns import Features, with_gaps
 from graphfilter.util.errors import check_name
 
@@ -38,9 +38,7 @@ MOST_HOPS = 3
 # Columns that trees get of more features than ``MOST_AVERAGED``.
 COMPRESSED = 64
 
-Make = Callable[[Features], Features]
 Found = Mapping[str, NDArray[np.float32]]
-# From a graph, columns and a number of steps to the averages after each step.
 # The view of the averages, which a store may keep.
 AVERAGES = "averages"
 # The same of features that are compressed where they are too many.
@@ -53,19 +51,15 @@ BESIDE = "beside"
 MISSED = "missed"
 
 
-def _nothing(graph: Graph, features: Features) -> Found:
-    return {}
-
-
 @dataclass(frozen=True)
 class View:
     """How to make the columns, and whether they mean anything on another graph.
 
     Attributes
     ----------
-    fix : callable
-        From a graph, what was found, and which vertices are known where it is not the fitted
-        graph, to what makes the columns, one row per vertex, of any features of that graph.
+    make : callable
+        From a graph, any features of it, what was found, and which vertices are known where it is
+        not the fitted graph, to the columns, one row per vertex.
     find : callable
         From a graph and its scaled features to what is found once, and kept with a model.
     keeps_graph : bool
@@ -73,15 +67,12 @@ class View:
     recognises : bool
         Whether columns of a graph depend on which of its vertices the fitted one had. Those that
         stand for vertices cannot be made otherwise.
-    reads_features : bool
-        Whether columns depend on features at all.
     """
 
-    fix: Callable[[Graph, Found, Known | None], Make]
-    find: Callable[[Graph, Features], Found] = _nothing
+    make: Callable[[Graph, Features, Found, Known | None], Features]
+    find: Callable[[Graph, Features], Found] = lambda graph, features: {}
     keeps_graph: bool = False
     recognises: bool = False
-    reads_features: bool = True
 
 
 def find_view(graph: Graph, features: Features, view: str) -> Found:
@@ -89,8 +80,10 @@ def find_view(graph: Graph, features: Features, view: str) -> Found:
     return VIEWS[check_name("view", view, VIEWS)].find(graph, features)
 
 
-def fix_view(graph: Graph, view: str, found: Found, known: Known | None = None) -> Make:
-    """Return what makes the columns of a view from any features of a graph.
+def view_columns(
+    graph: Graph, features: Features, view: str, found: Found, known: Known | None = None
+) -> Features:
+    """Return the columns of a view from any features of a graph.
 
     ``known`` says which vertices are those of the fitted graph, where this is another one.
 
@@ -98,23 +91,12 @@ def fix_view(graph: Graph, view: str, found: Found, known: Known | None = None) 
     --------
     >>> import numpy as np
     >>> import graphfilter as gf
-    >>> from graphfilter.models.views import fix_view
+    >>> from graphfilter.models.views import view_columns
     >>> g = gf.Graph.from_edges([[0, 1]], features=np.eye(2))
-    >>> fix_view(g, "unit", {})(np.array([[3.0, 4.0], [0.0, 1.0]])).round(1).tolist()
+    >>> view_columns(g, np.array([[3.0, 4.0], [0.0, 1.0]]), "unit", {}).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
     """
-    return VIEWS[check_name("view", view, VIEWS)].fix(graph, found, known)
-
-
-def unit_rows(matrix: Features) -> Features:
-    """Divide each row by its Euclidean length; rows of zeros stay."""
-    if sp.issparse(matrix):
-        rows = sp.csr_array(matrix)
-        lengths = or_one(np.sqrt(rows.astype(np.float64).power(2).sum(axis=1)))
-        data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
-        return sp.csr_array((data.astype(np.float32), rows.indices, rows.indptr), rows.shape)
-    lengths = or_one(np.sqrt(np.square(matrix, dtype=np.float64).sum(axis=1)))
-    return (matrix / lengths[:, None]).astype(np.float32)
+    return VIEWS[check_name("view", view, VIEWS)].make(graph, features, found, known)
 
 
 def averages(
@@ -186,35 +168,32 @@ def _as_sparse(part: Features) -> sp.csr_array:
     return sp.csr_array((part[stored], columns, offsets), shape=part.shape)
 
 
-def _unit_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
-    links = link_features(graph, known)
-    return lambda features: beside(unit_rows(features), links)
-
-
-def _features_and_links(graph: Graph, _: Found, known: Known | None) -> Make:
-    links = sp.csr_array(sp.hstack(halves(graph, known)), dtype=np.float32)
-    return lambda features: beside(features, links)
-
-
-def _averages(graph: Graph, found: Found, known: Known | None) -> Make:
-    return lambda features: averages(graph, features, found=found, known=known)
-
-
-def _neighbours(graph: Graph, _: Found, known: Known | None) -> Make:
-    links = link_features(graph, known)
-    return lambda _: links
+def _links(graph: Graph, known: Known | None) -> sp.csr_array:
+    return sp.csr_array(sp.hstack(halves(graph, known)), dtype=np.float32)
 
 
 VIEWS: dict[str, View] = {
-    "features": View(lambda *_: lambda features: features),
-    "unit": View(lambda *_: unit_rows),
-    AVERAGES: View(_averages, recognises=True),
-    COMPRESSED_AVERAGES: View(_averages, find_basis, recognises=True),
-    AROUND: View(fix_around, find_around, recognises=True),
-    BESIDE: View(fix_beside, find_beside, recognises=True),
-    MISSED: View(fix_missed, recognises=True, reads_features=False),
-    "neighbours": View(_neighbours, keeps_graph=True, recognises=True, reads_features=False),
-    "places": View(fix_positions, find_positions, keeps_graph=True, recognises=True),
-    "unit+links": View(_unit_and_links, keeps_graph=True, recognises=True),
-    "features+links": View(_features_and_links, keeps_graph=True, recognises=True),
+    "features": View(lambda graph, features, *_: features),
+    "unit": View(lambda graph, features, *_: unit_rows(features)),
+    AVERAGES: View(averages, recognises=True),
+    COMPRESSED_AVERAGES: View(averages, find_basis, recognises=True),
+    AROUND: View(columns_around, find_around, recognises=True),
+    BESIDE: View(columns_beside, find_beside, recognises=True),
+    MISSED: View(columns_missed, recognises=True),
+    "neighbours": View(
+        lambda graph, features, found, known: link_features(graph, known),
+        keeps_graph=True,
+        recognises=True,
+    ),
+    "places": View(columns_of_places, find_positions, keeps_graph=True, recognises=True),
+    "unit+links": View(
+        lambda graph, x, _, known: beside(unit_rows(x), link_features(graph, known)),
+        keeps_graph=True,
+        recognises=True,
+    ),
+    "features+links": View(
+        lambda graph, x, _, known: beside(x, _links(graph, known)),
+        keeps_graph=True,
+        recognises=True,
+    ),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, logit, softmax
 
 from graphfilter.systems.prepared import NO_FOLD
-from graphfilter.training import CLASSIFICATION, MULTILABEL, Task
+from graphfilter.training import MULTILABEL, Task
 
 Array = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ class Pool:
 
     Attributes
     ----------
-    weights, temperatures : arrays (M,)
-    spreads : array (M,)
+    weights, temperatures : arrays (M,), or (M, C) where each output has its own
+    spreads : array (M,) or (M, C)
         How far apart each member holds the classes, at its temperature: one that knows nothing
         gives all the same, and contributes nothing whatever its weight.
     """
@@ -71,28 +71,64 @@ class Pool:
 
     @property
     def shares(self) -> Array:
-        """What each contributes to the answers, as parts of 1: its weight times its spread."""
-        contributed = self.weights * self.spreads
-        total = contributed.sum()
-        return (
-            contributed / total if total > 0 else np.full(len(self.weights), 1 / len(self.weights))
-        )
+        """What each contributes, as parts of 1: the mean over outputs to which somebody does."""
+        contributed = self.contributed
+        total = contributed.sum(axis=0)
+        if not (used := total > 0).any():
+            return np.full(len(contributed), 1 / len(contributed))
+        if contributed.ndim == 1:
+            return contributed / total
+        return (contributed[:, used] / total[used]).mean(axis=1)
 
-    def answer(self, logits: Array) -> Array:
-        """Return class probabilities (n, C) from the logits of all members (M, n, C)."""
-        return self.combined(weighted_sum(self.coefficients, logits))
+    @property
+    def contributed(self) -> Array:
+        """The weight of each member times its spread."""
+        return self.weights * self.spreads
+
+    def answer(self, outputs: Array) -> Array:
+        """Return the combined answer (n, C) from what :meth:`read` made of all members' outputs."""
+        return self.combined(weighted_sum(self.coefficients, outputs))
+
+    @staticmethod
+    def read(outputs: Sequence[Array]) -> Array:
+        """Return what is pooled (M, n, C) of the members' outputs: logits, or numbers."""
+        return log_probabilities(outputs)
 
     @staticmethod
     def combined(total: Array) -> Array:
-        """Return the answer (n, C) from the weighted sum of the members' outputs."""
+        """Return the answer (n, C) from the weighted sum of what is pooled."""
         return softmax(total, axis=1)
 
+    @classmethod
+    def fit(cls, outputs: Array, truth: NDArray[Any], **options: Any) -> Pool:
+        """Return the pool of what is pooled of validation vertices, their truth and a prior."""
+        return fit_pool(outputs, truth, **options)
 
-def together(probabilities: Sequence[Array]) -> Array:
-    """Return the combined output of networks with equal weights: the normalised geometric mean."""
-    if len(probabilities) == 1:
-        return probabilities[0]
-    return Pool.equal(len(probabilities)).answer(log_probabilities(probabilities))
+    @classmethod
+    def together(cls, answers: Sequence[Array]) -> Array:
+        """Return the combined output of networks with equal weights."""
+        if len(answers) == 1:
+            return answers[0]
+        return cls.equal(len(answers)).answer(cls.read(answers))
+
+    @classmethod
+    def by_vertex(cls, answers: Sequence[Array], coefficients: Sequence[Array]) -> Array:
+        """Return the combined outputs of members whose weights differ by vertex.
+
+        Parameters
+        ----------
+        answers : sequence of arrays (n, C)
+        coefficients : sequence of arrays (n,) or (n, C)
+            What multiplies the logits, or numbers, of each member.
+        """
+        total = np.zeros_like(answers[0])
+        for outputs, own in zip(cls.read(answers), coefficients, strict=True):
+            total += outputs * (own[:, None] if own.ndim == 1 else own)
+        return cls.combined(total)
+
+
+# Of class probabilities, the normalised geometric mean.
+together = Pool.together
 
 
 def log_probabilities(probabilities: Sequence[Array]) -> Array:
@@ -101,11 +137,11 @@ def log_probabilities(probabilities: Sequence[Array]) -> Array:
 
 
 def weighted_sum(weights: Array, logits: Array) -> Array:
-    """Return the sum (n, C) of what members say (M, n, C), by weight.
+    """Return the sum (n, C) of what members say (M, n, C), by weights (M,) or (M, C).
 
     Not by BLAS: its threads take longer to meet than these sums take, several times beside others.
     """
-    return np.einsum("m,mnc->nc", weights, logits)
+    return np.einsum("m,mnc->nc" if weights.ndim == 1 else "mc,mnc->nc", weights, logits)
 
 
 def log_sum(z: Array) -> Array:
@@ -117,18 +153,25 @@ def log_sum(z: Array) -> Array:
 def fit_temperature(logits: Array, labels: NDArray[np.int64], weight: Array) -> float:
     """Return the T that minimises the log loss of softmax(z / T) + (log T)²."""
 
-    def loss(log_temperature: float) -> float:
-        z = logits / np.exp(log_temperature)
+    def loss(temperature: float) -> float:
+        z = logits / temperature
         own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
-        return float(weight @ (log_sum(z) - own)) + log_temperature**2
+        return float(weight @ (log_sum(z) - own))
 
-    return best_temperature(loss)
+    return _best_temperature(loss)
 
 
-def best_temperature(loss: Callable[[float], float]) -> float:
-    """Return the temperature whose logarithm has the least loss."""
+def _best_temperature(
+    loss: Callable[[float], float], centre: float = 1.0, strength: float = 1.0
+) -> float:
+    """Return the temperature of the least loss; its logarithm is drawn to that of another."""
+
+    def drawn_to_centre(log_temperature: float) -> float:
+        away = log_temperature - np.log(centre)
+        return float(loss(np.exp(log_temperature)) + strength * away**2)
+
     bounds = tuple(np.log(TEMPERATURES))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return float(np.exp(minimize_scalar(drawn_to_centre, bounds=bounds, method="bounded").x))
 
 
 def fit_pool(
@@ -158,8 +201,7 @@ def fit_pool(
         What each vertex weighs.
     """
     n_members, n, _ = logits.shape
-    centre = np.ones(n_members) if prior is None else np.asarray(prior)
-    centre = centre / centre.sum()
+    centre = _normalised(prior, n_members)
     if not n:
         return Pool(centre, np.ones(n_members), np.ones(n_members))
     weight = vertex_weights(n, weight)
@@ -193,14 +235,18 @@ def fit_weights(
         expected = np.einsum("mnc,nc->mn", log_p, p)
         return float(value), (expected - own) @ weight + 2 * strength * (w - centre)
 
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(centre))
-    return found.x
+    return _minimum(loss, centre)
 
 
 # Probabilities are at least so far from 0 and 1.
 SUREST = 1e-6
 # The smallest spread of a member, in deviations of the target.
 LEAST_SPREAD = 1e-3
+
+
+def label_logits(probabilities: Sequence[Array]) -> Array:
+    """Return the logits (M, n, L) of probabilities of labels."""
+    return logit(np.clip(probabilities, SUREST, 1 - SUREST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,17 +256,17 @@ class LabelPool(Pool):
     ``weights``, ``temperatures`` and ``spreads`` are (M, L).
     """
 
-    @property
-    def shares(self) -> Array:
-        return _mean_shares(self.weights * self.spreads)
-
-    def answer(self, logits: Array) -> Array:
-        """Return probabilities (n, L) from the logits of all members (M, n, L)."""
-        return self.combined(np.einsum("ml,mnl->nl", self.coefficients, logits))
+    @staticmethod
+    def read(outputs: Sequence[Array]) -> Array:
+        return label_logits(outputs)
 
     @staticmethod
     def combined(total: Array) -> Array:
         return expit(total)
+
+    @classmethod
+    def fit(cls, outputs: Array, truth: NDArray[Any], **options: Any) -> Pool:
+        return fit_label_pool(outputs, truth, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +283,10 @@ class NumberPool(Pool):
     they say) are (M, T).
     """
 
+    @staticmethod
+    def read(outputs: Sequence[Array]) -> Array:
+        return np.stack(outputs)
+
     @property
     def coefficients(self) -> Array:
         precisions = self.weights / np.square(self.temperatures)
@@ -244,21 +294,16 @@ class NumberPool(Pool):
         return precisions / np.where(total > 0, total, 1.0)
 
     @property
-    def shares(self) -> Array:
-        return _mean_shares(self.coefficients * self.spreads)
-
-    def answer(self, logits: Array) -> Array:
-        """Return numbers (n, T) from those of all members (M, n, T)."""
-        return self.combined(np.einsum("mt,mnt->nt", self.coefficients, logits))
+    def contributed(self) -> Array:
+        return self.coefficients * self.spreads
 
     @staticmethod
     def combined(total: Array) -> Array:
         return total
 
-
-def label_logits(probabilities: Sequence[Array]) -> Array:
-    """Return the logits (M, n, L) of probabilities of labels."""
-    return logit(np.clip(probabilities, SUREST, 1 - SUREST))
+    @classmethod
+    def fit(cls, outputs: Array, truth: NDArray[Any], **options: Any) -> Pool:
+        return fit_number_pool(outputs, truth, **options)
 
 
 def fit_number_pool(
@@ -387,75 +432,16 @@ def _minimum(loss: object, start: Array) -> Array:
 
 def _temperature(margins: Array, centre: float, strength: float, each: Array) -> float:
     """Return the T of least log loss of sigmoid(margin / T), drawn to a temperature."""
-
-    def loss(log_temperature: float) -> float:
-        away = log_temperature - np.log(centre)
-        value = (each * np.logaddexp(0, -margins / np.exp(log_temperature))).sum()
-        return float(value + strength * away**2)
-
-    return best_temperature(loss)
+    return _best_temperature(
+        lambda t: (each * np.logaddexp(0, -margins / t)).sum(), centre, strength
+    )
 
 
-def _mean_shares(contributed: Array) -> Array:
-    """Return each member's part of 1, the mean over the outputs to which somebody contributes."""
-    total = contributed.sum(axis=0)
-    used = total > 0
-    if not used.any():
-        return np.full(len(contributed), 1 / len(contributed))
-    return (contributed[:, used] / total[used]).mean(axis=1)
-
-
-@dataclass(frozen=True)
-class Pooling:
-    """The pool of a task.
-
-    Attributes
-    ----------
-    read : callable
-        From the members' outputs, (n, C) each, to what is pooled: logits or numbers (M, n, C).
-    kind : type of Pool
-    fit : callable
-        From what is pooled of validation vertices, their truth and a prior to a pool.
-    """
-
-    read: Callable[[Sequence[Array]], Array]
-    kind: type[Pool]
-    fit: Callable[..., Pool]
-
-    def together(self, answers: Sequence[Array]) -> Array:
-        """Return the combined output of networks with equal weights."""
-        if len(answers) == 1:
-            return answers[0]
-        n = len(answers)
-        shape = (n,) if self.kind is Pool else (n, answers[0].shape[1])
-        equal = self.kind(np.full(shape, 1 / n), np.ones(shape), np.ones(shape))
-        return equal.answer(self.read(answers))
-
-    def by_vertex(self, answers: Sequence[Array], coefficients: Sequence[Array]) -> Array:
-        """Return the combined outputs of members whose weights differ by vertex.
-
-        Parameters
-        ----------
-        answers : sequence of arrays (n, C)
-        coefficients : sequence of arrays (n,) or (n, C)
-            What multiplies the logits, or numbers, of each member.
-        """
-        total = np.zeros_like(answers[0])
-        for outputs, own in zip(self.read(answers), coefficients, strict=True):
-            total += outputs * (own[:, None] if own.ndim == 1 else own)
-        return self.kind.combined(total)
-
-
-_CLASSES = Pooling(log_probabilities, Pool, fit_pool)
-_LABELS = Pooling(label_logits, LabelPool, fit_label_pool)
-_NUMBERS = Pooling(np.stack, NumberPool, fit_number_pool)
-
-
-def pooling_of(task: Task) -> Pooling:
+def pooling_of(task: Task) -> type[Pool]:
     """Return how the members of a task are pooled."""
-    if task.name == CLASSIFICATION.name:
-        return _CLASSES
-    return _LABELS if task.name == MULTILABEL.name else _NUMBERS
+    if task.one_class:
+        return Pool
+    return LabelPool if task is MULTILABEL else NumberPool
 
 
 def without_own_labels(answers: Sequence[Array], held: NDArray[np.int8] | None) -> list[Array]:
@@ -571,7 +557,7 @@ def superfluous(
     while used.sum() > 1:
         losses = judged.losses(used)
         adds = {
-            int(m): _most_added(judged.losses(_without(used, m)) - losses, doubt)
+            int(m): _most_added(judged.losses(used & (np.arange(len(used)) != m)) - losses, doubt)
             for m in np.flatnonzero(used & candidates)
         }
         if not adds or min(adds.values()) >= worth * losses.mean():
@@ -584,9 +570,3 @@ def superfluous(
 
 def _most_added(differences: Array, doubt: float) -> float:
     return float(differences.mean() + doubt * differences.std() / np.sqrt(len(differences)))
-
-
-def _without(used: NDArray[np.bool_], member: np.intp) -> NDArray[np.bool_]:
-    others = used.copy()
-    others[member] = False
-    return others

@@ -27,7 +27,7 @@ from graphfilter.models.views import (
     MOST_AVERAGED,
     Found,
     find_view,
-    fix_view,
+    view_columns,
 )
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.operators.kernels import triton_works
@@ -162,7 +162,7 @@ class Prepared:
         if made is None:
             features = self.scaled()
             kept = find_view(self.graph, features, view) if found is None else found
-            columns = fix_view(self.graph, view, kept, self.known)(features)
+            columns = view_columns(self.graph, features, view, kept, self.known)
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
