@@ -16,7 +16,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.filters import ChebyshevFilter, PowerFilter, StackedFilter
 from graphfilter.spectral import label_energy, label_frequency, spectral_density
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.pictures import card
 
 KARATE = gf.load_dataset("karate")
 CALLS = {
@@ -102,32 +101,13 @@ def parsed(html: str) -> ElementTree.Element:
     return ElementTree.fromstring(html)
 
 
-def test_text_is_escaped_everywhere() -> None:
-    bad = "<script>&'\""
-    page = card(bad, [(bad, bad)], note=bad)
-    assert "<script>" not in page
-    assert "".join(parsed(page).itertext()).count("<script>") >= 4
-
-
-def test_graph_shows_its_sizes_classes_and_notes() -> None:
+def test_graph_shows_its_sizes_and_notes() -> None:
     graph = Graph.from_edges(
         [[0, 1], [1, 2], [2, 2]], n_vertices=4, labels=["<a>", "b", "b", None], name="<x>"
     )
-    html = graph._repr_html_()
-    text = " ".join(parsed(html).itertext())
-    for expected in (
-        "Graph '<x>'",
-        "4",
-        "<a>",
-        "4 vertices, 2 edges, 2 classes",
-        "1 self loop dropped.",
-    ):
+    text = "".join(parsed(graph._repr_html_()).itertext())
+    for expected in ("Graph('<x>', 4 vertices, 2 edges, 2 classes)", "1 self loop dropped."):
         assert expected in text
-
-
-def test_graph_with_many_classes_shows_some() -> None:
-    html = Graph.from_edges([[0, 1]], n_vertices=40, labels=list(range(40)))._repr_html_()
-    assert "and 28 more classes" in html
 
 
 def test_graph_without_edges_is_shown() -> None:

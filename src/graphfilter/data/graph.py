@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -30,7 +31,6 @@ from graphfilter.tables.build import GraphParts, read_frames, telling
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
 from graphfilter.util.machine import blocks
-from graphfilter.util.pictures import card
 from graphfilter.util.words import count
 
 # Numbers that are hashed at a time: an array may be larger than memory.
@@ -39,8 +39,6 @@ _AT_ONCE = 1 << 22
 N_STARTS, FAR = 9, 0.1
 # What is mapped from a store while the graph has the edges that it holds.
 STRUCTURE = ("indptr", "indices", "weights")
-# The largest number of classes, and of notes, that a notebook shows.
-_MOST = 12
 
 
 class OpenedStore(NamedTuple):
@@ -567,17 +565,8 @@ class Graph:
         return f"Graph({self.name!r}, {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """Return sizes, members of classes and what was cleaned, as a notebook shows them."""
-        sizes = repr(self).removeprefix(f"Graph({self.name!r}, ").removesuffix(")")
-        rows = [("sizes", sizes)]
-        if self.labels is not None:
-            counts = np.bincount(self.labels[self.labels >= 0], minlength=self.n_classes)
-            pairs = zip(self.classes.tolist(), counts.tolist(), strict=True)
-            rows += [(str(name), f"{n:,}") for name, n in list(pairs)[:_MOST]]
-        if self.n_classes > _MOST:
-            rows.append(("…", f"and {self.n_classes - _MOST} more classes"))
-        shown = " ".join(self.notes[:_MOST])
-        return card(f"Graph {self.name!r}", rows, note=shown)
+        """Return what it is, and what was cleaned, as a notebook shows it."""
+        return f"<pre>{escape(chr(10).join([repr(self), *self.notes]))}</pre>"
 
 
 def _warn_of_directions(what: str) -> None:

@@ -18,17 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.attach import (
-    add_links,
-    choose_near,
-    find_links,
-    join_near,
-    merge_kinds,
-    open_rows,
-    say_links,
-    sum_up,
-    ways_of,
-)
+from graphfilter.tables.attach import Beside, add_links, ways_of
 from graphfilter.tables.cells import (
     WITHOUT_WIDTH,
     Cells,
@@ -346,58 +336,38 @@ def read_parts(
             edges, vertices, columns, encoder, notes, read, take_ids, unlabelled=unlabelled,
             rows=rows,
         )  # fmt: skip
-        table, roles, encoded = meaning.table, meaning.roles, meaning.encoder
-        if encoder is None:
-            encoded, text = choose_near(columns, encoded, vertices, told=told)
-            notes += text
-        parts, said = encoded.encode_columns(table, vertices)
-        notes += said if encoder is not None else ()
-        ends = pa.concat_arrays([ids, others]) if len(others) else ids
-        of_edges, attached, text = open_rows(
-            edges if told else None, rows, columns, meaning.edge_roles, encoder, ids, roles["id"]
-        )
-        notes += text
+        table, roles, edge_roles = meaning.table, meaning.roles, meaning.edge_roles
+        fitted, is_directed = encoder is not None, directed or columns.directed
+        beside = Beside(columns, vertices, meaning.encoder, fitted, ids, roles["id"], notes)
+        if not fitted:
+            beside.choose_near(told=told)
+        parts, said = beside.encoder.encode_columns(table, vertices)
+        notes += said if fitted else ()
+        of_edges = beside.of_edges(edges, edge_roles) if told else None
+        attached = beside.attached(rows)
         links: dict[str, NDArray[np.int32]] = {}
-        if columns.link or encoded.links or not (told or encoder or columns.no_link):
-            links = find_links(table, columns.link or encoded.links, encoded, ids)
-            notes += say_links(links)
-        known = _read_edges(
-            edges, meaning.edge_roles, vertices, ends, roles["id"], allow_missing, elsewhere,
-            notes, of_edges,
-        )  # fmt: skip
-        is_directed = directed or columns.directed
-        if of_edges is not None and encoder is None:
-            ways = ways_of(meaning.edge_roles, known["pairs"], is_directed)
+        if columns.link or beside.encoder.links or not (told or fitted or columns.no_link):
+            links = beside.find_links(table)
+        ends = pa.concat_arrays([ids, others]) if len(others) else ids
+        known = _read_edges(edges, edge_roles, beside, ends, elsewhere, of_edges, allow_missing)
+        if of_edges is not None and not fitted:
+            ways = ways_of(edge_roles, known["pairs"], is_directed)
             of_edges.encoder = replace(of_edges.encoder, ways=ways)
-        read_rows = [one for one in (of_edges, *attached) if one is not None]
-        encoded, sums, text = sum_up(
-            read_rows, encoded, len(ids), columns, fitted=encoder is not None
-        )
-        notes += text
+        sums = beside.sum_up([one for one in (of_edges, *attached) if one is not None])
         if known["kinds"] is not None:
             words, codes = known["kinds"]
-            words, kept, text = merge_kinds(
-                words, codes, encoded, fitted=encoder is not None,
-                n_more=len(links) + (encoded.near is not None),
-            )  # fmt: skip
-            notes += text
-            encoded = replace(encoded, edge_kinds=kept)
+            n_more = len(links) + (beside.encoder.near is not None)
+            words = beside.merge_kinds(words, codes, n_more)
             known["kinds"] = np.array(words, dtype=object)[codes]
-        if links:
-            encoded = replace(encoded, links=tuple(links))
-        features = encoded.assemble(parts, table.num_rows, sums)
+        features = beside.encoder.assemble(parts, table.num_rows, sums)
         strengths: dict[str, NDArray[np.float32]] = {}
-        if encoded.near is not None and not elsewhere.ids:
-            near, links[NEAR], strengths[NEAR], text = join_near(
-                features, encoded, vertices, fitted=encoder is not None, asked=bool(columns.near)
-            )
-            encoded = encoded if near == encoded.near else replace(encoded, near=near)
-            notes.append(text)
-        add_links(known, links, told=told, both_ways=is_directed, strengths=strengths)
+        if beside.encoder.near is not None and not elsewhere.ids:
+            links[NEAR], strengths[NEAR] = beside.join_near(features)
+        add_links(known, links, strengths, told=told, both_ways=is_directed)
         if not told:
             # What is said of a table that nobody gave.
             notes[:] = [one for one in notes if not one.startswith(("edges:", "edges lists"))]
-            if not links and encoded.near is None:
+            if not links and beside.encoder.near is None:
                 new = "new " if elsewhere.ids else ""
                 notes.append(f"no table of edges: {new}vertices have no neighbours.")
         # The ids as the table has them: values of their own type, or text.
@@ -408,18 +378,18 @@ def read_parts(
                 names = typed.to_pylist()
         return GraphParts(
             **known,
-            merge=choose_merge(columns, meaning.edge_roles.weight),
+            merge=choose_merge(columns, edge_roles.weight),
             n_vertices=len(ids),
             directed=is_directed,
             vertex_names=names,
             features=features if features.shape[1] else None,
-            feature_names=encoded.feature_names or None,
+            feature_names=beside.encoder.feature_names or None,
             labels=meaning.labels,
             classes=meaning.classes,
             splits=meaning.splits,
             name=vertices.name.split(".")[0],
             notes=tuple(notes),
-            encoder=encoded,
+            encoder=beside.encoder,
             others=tuple(others.to_pylist()),
         )
 
@@ -427,19 +397,16 @@ def read_parts(
 def _read_edges(
     table: TableSource,
     roles: EdgeRoles,
-    vertices: TableSource,
+    beside: Beside,
     ids: Any,
-    id_column: str,
-    allow_missing: bool,
     elsewhere: Elsewhere,
-    notes: list[str],
-    rows: Rows | None = None,
+    rows: Rows | None,
+    allow_missing: bool,
 ) -> dict[str, Any]:
     """Read pairs of vertex numbers, and weights, kinds and times, block by block."""
+    vertices = beside.vertices
     pairs, weights = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
-    kinds: list[Any] = []
-    times: list[Any] = []
-    row = 0
+    kinds, times, n_rows = list[Any](), list[Any](), 0
     others = [] if rows is None else [column.name for column in rows.encoder.columns]
     unknown, problem, n_unknown = dict[str, None](), None, 0
     for block in read_edge_blocks(table, roles, others):
@@ -452,17 +419,17 @@ def _read_edges(
             for end, found in zip(block.ends, numbers >= 0, strict=True):
                 unknown |= dict.fromkeys(end.filter(pa.array(~found)).unique().to_pylist())
             try:
+                id_column = beside.id_column
                 check_ends(table, roles, block, numbers, vertices, ids, id_column, elsewhere)
             except DataFileError as error:
                 problem = problem or error
         pairs.append(numbers.T[known])
         if block.weights is not None:
             weights.append(block.weights[known])
-        if block.kinds is not None:
-            kinds.append(block.kinds.filter(pa.array(known)))
-        if block.times is not None:
-            times.append(block.times.filter(pa.array(known)))
-        row += known.size
+        for found, values in ((kinds, block.kinds), (times, block.times)):
+            if values is not None:
+                found.append(values.filter(pa.array(known)))
+        n_rows += known.size
     if problem is not None:
         if n_unknown > 1:
             what = f"{n_unknown:,} edges name {count(len(unknown), 'such vertex', 'such vertices')}"
@@ -470,13 +437,14 @@ def _read_edges(
         raise problem
     # Arrow keeps freed memory for itself, which would lie on top of what building the graph takes.
     pa.default_memory_pool().release_unused()
-    words, codes = distinct(pa.chunked_array(kinds, type=pa.string()))
-    notes += note_rows(table, vertices, row, sum(map(len, pairs)))
+    beside.notes += note_rows(table, vertices, n_rows, sum(map(len, pairs)))
     timed = roles.time is not None and times
     return {
         "pairs": np.concatenate(pairs),
         "weights": np.concatenate(weights) if roles.weight is not None else None,
-        "kinds": (words, codes) if roles.kind is not None else None,
+        "kinds": distinct(pa.chunked_array(kinds, type=pa.string()))
+        if roles.kind is not None
+        else None,
         "times": parse_times(pa.chunked_array(times), table, roles.time or "") if timed else None,
     }
 

@@ -7,9 +7,9 @@ Thrift's compact protocol.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,9 +158,9 @@ def read_chunks(path: Path) -> list[Chunk]:
         stream.seek(size - 8 - length)
         footer = stream.read(length)
     try:
-        groups = _Thrift(footer).struct().get(4, [])
+        groups = _read_thrift(BytesIO(footer)).get(4, [])
         return [_chunk(column) for group in groups for column in group[1]]
-    except (LookupError, TypeError, ValueError, AttributeError, struct.error):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         raise _damaged(path) from None
 
 
@@ -181,66 +181,47 @@ def _damaged(path: Path) -> DataFileError:
     return DataFileError(path, f"{problem}. Write it again.")
 
 
-class _Thrift:
-    """Thrift's compact protocol: a struct is a dict by field number, a list is a list."""
+def _read_thrift(stream: BytesIO, kind: int = _STRUCT, depth: int = 0, *, held: bool = True) -> Any:
+    """Read a value of Thrift's compact protocol: a struct is a dict by field number.
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+    A truth value that is not ``held`` stands in the type alone.
+    """
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        return dict(self._fields(depth))
+    def byte() -> int:
+        return stream.read(1)[0]
 
-    def _fields(self, depth: int) -> Iterator[tuple[int, Any]]:
-        if depth > _MOST_NESTED:
-            raise ValueError("nested too deeply")
-        number = 0
-        while header := self._byte():
-            step = header >> 4
-            number = number + step if step else self._integer()
-            yield number, self._value(header & 15, depth, in_list=False)
-
-    def _value(self, kind: int, depth: int, *, in_list: bool) -> Any:
-        if kind in (_TRUE, _FALSE):
-            return self._byte() == _TRUE if in_list else kind == _TRUE
-        if kind == _BYTE:
-            return self._byte()
-        if kind in _INTEGERS:
-            return self._integer()
-        if kind == _DOUBLE:
-            return struct.unpack("<d", self._take(8))[0]
-        if kind == _BINARY:
-            return self._take(self._varint())
-        if kind in (_LIST, _SET):
-            header = self._byte()
-            n = header >> 4 if header >> 4 < 15 else self._varint()
-            if n > len(self._data):
-                raise ValueError("more entries than bytes")
-            return [self._value(header & 15, depth + 1, in_list=True) for _ in range(n)]
-        if kind == _STRUCT:
-            return self.struct(depth + 1)
-        raise ValueError(f"type {kind}")
-
-    def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
-
-    def _take(self, n: int) -> bytes:
-        if n > len(self._data) - self._at:
-            raise ValueError("cut off")
-        self._at += n
-        return self._data[self._at - n : self._at]
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
+    def varint() -> int:
+        value = 0
+        for shift in range(0, 64, 7):
+            one = byte()
+            value |= (one & 127) << shift
+            if one < 128:
                 return value
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
+        raise ValueError("a number of more than 64 bits")
 
-    def _integer(self) -> int:
-        value = self._varint()
+    def integer() -> int:
+        value = varint()
         return (value >> 1) ^ -(value & 1)
+
+    if kind in (_TRUE, _FALSE):
+        return byte() == _TRUE if held else kind == _TRUE
+    if kind in (_BYTE, *_INTEGERS):
+        return byte() if kind == _BYTE else integer()
+    if kind in (_DOUBLE, _BINARY):
+        n = 8 if kind == _DOUBLE else varint()
+        if len(content := stream.read(n)) < n:
+            raise ValueError("cut off")
+        return content
+    if depth > _MOST_NESTED or kind not in (_LIST, _SET, _STRUCT):
+        raise ValueError(f"type {kind}, or nested too deeply")
+    if kind == _STRUCT:
+        fields, number = dict[int, Any](), 0
+        while header := byte():
+            number = number + (header >> 4) if header >> 4 else integer()
+            fields[number] = _read_thrift(stream, header & 15, depth + 1, held=False)
+        return fields
+    header = byte()
+    n = header >> 4 if header >> 4 < 15 else varint()
+    if n > stream.getbuffer().nbytes:
+        raise ValueError("more entries than bytes")
+    return [_read_thrift(stream, header & 15, depth + 1) for _ in range(n)]

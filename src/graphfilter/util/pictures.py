@@ -1,9 +1,7 @@
-"""What every picture shares: axes, colours, names in a legend; and the cards of notebooks."""
+"""What every picture shares: axes, colours, names in a legend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,26 +41,3 @@ def shorten(name: Any, most: int = 24) -> str:
 def unframe(axes: Axes) -> None:
     """Remove the upper and the right side of the frame."""
     axes.spines[["top", "right"]].set_visible(False)
-
-
-_STYLE = (
-    "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;border:1px solid #8886;"
-    "border-radius:6px;padding:8px 12px;display:inline-block;max-width:40em"
-)
-_CELL = "padding:1px 14px 1px 0;text-align:left;vertical-align:top;background:none;border:none"
-
-
-def card(title: str, rows: Iterable[tuple[str, str]], note: str = "") -> str:
-    """Return HTML, as notebooks show it: a title, and names with their values.
-
-    >>> "&lt;b&gt;" in card("Graph <b>", [("vertices", "3")])
-    True
-    """
-    lines = "".join(
-        f"<tr><td style='{_CELL};opacity:.7;white-space:nowrap'>{escape(name)}</td>"
-        f"<td style='{_CELL}'>{escape(value)}</td></tr>"
-        for name, value in rows
-    )
-    table = f"<table>{lines}</table>" if lines else ""
-    last = f"<div style='opacity:.7'>{escape(note)}</div>" if note else ""
-    return f"<div style='{_STYLE}'><b>{escape(title)}</b>{table}{last}</div>"
