@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from pyarrow import csv, parquet
 
 import graphfilter as gf
 from graphfilter.runs import loading
-from graphfilter.runs.loading import write_predictions, write_rows
+from graphfilter.runs.loading import write_predictions, write_table
 from graphfilter.training import CLASSIFICATION
 
 NAMES = ["plain", 'quo"ted', "comma, here", "line\nbreak", "", "Zoë", "7"]
@@ -59,16 +60,15 @@ def test_predictions_stream_to_row_groups_of_parquet(graph, tmp_path: Path) -> N
     assert parquet.read_metadata(tmp_path / "p.parquet").num_row_groups == 3
 
 
-def test_failed_write_leaves_what_was_there(graph, tmp_path: Path) -> None:
+def test_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "p.parquet").write_text("before")
 
-    def columns(rows: slice) -> dict[str, object]:
-        if rows.start:
-            raise RuntimeError
-        return {"x": np.zeros(3)}
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"x": np.zeros(3)})
+        raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        write_rows(tmp_path / "p.parquet", graph, columns, at_once=3)
+        write_table(tmp_path / "p.parquet", batches(), excel_safe=False)
     assert (tmp_path / "p.parquet").read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
 
@@ -91,8 +91,7 @@ def test_excel_safe_changes_what_begins_a_formula_and_nothing_else(names: list[s
 
 def test_excel_safe_is_of_csv_alone(tmp_path: Path) -> None:
     names = ["=cmd", "-1", "plain"]
-    graph = gf.Graph.from_edges([[0, 1]], 3, vertex_names=names)
     for file in ("e.csv", "e.parquet"):
-        write_rows(tmp_path / file, graph, lambda rows: {}, excel_safe=True)
+        write_table(tmp_path / file, [pa.record_batch({"id": pa.array(names)})], excel_safe=True)
     assert parquet.read_table(tmp_path / "e.parquet")["id"].to_pylist() == names
     assert csv.read_csv(tmp_path / "e.csv")["id"].to_pylist() == ["'=cmd", "'-1", "plain"]

@@ -26,6 +26,8 @@ from graphfilter.cli.screen import (
 )
 from graphfilter.cli.sources import FitOptions
 from graphfilter.util.errors import ConfigError, check_bytes
+from graphfilter.util.files import check_file, files_in
+from graphfilter.util.words import count
 
 app = typer.Typer(help="Named datasets: list, get, export as CSV, copy to another machine.",
                   no_args_is_help=True, rich_markup_mode="markdown", cls=Group)  # fmt: skip
@@ -99,7 +101,6 @@ def export_dataset(
     """
     from graphfilter.data.datasets import load_dataset
     from graphfilter.data.files import write_tables
-    from graphfilter.util.files import check_file, files_in
 
     for file in sorted({"edges.csv", "vertices.csv"} & files_in(out)):
         check_file(out / file, overwrite=overwrite)
@@ -167,7 +168,6 @@ class Store(FitOptions):
     def __call__(self) -> None:
         """Build the store from tables, or from raw files that an installed package knows."""
         from graphfilter.large.build import build_store
-        from graphfilter.util.words import count
 
         size = check_bytes("--memory", self.memory)
         edges, vertices, out = self.edges, self.vertices, self.out

@@ -1,7 +1,6 @@
 """graphfilter explain and suggest: why a vertex was labelled so, and which to label next."""
 
 # Annotations of fields are evaluated here: typer reads them.
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -9,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 from graphfilter.cli.app import ExcelSafe, option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import RunOptions
+from graphfilter.util.arrow import pa
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.files import check_file
+from graphfilter.util.words import Noun
 
 if TYPE_CHECKING:
     from graphfilter.estimators.explanation import Explanation
     from graphfilter.runs.cases import CaseBook
-    from graphfilter.util.words import Noun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,6 @@ class Explain(RunOptions):
 
     def __call__(self) -> None:
         """Load the model, find the graph, explain and print."""
-        from graphfilter.util.files import check_file
         from graphfilter.util.records import write_json
 
         for file in (self.json, self.picture):
@@ -97,7 +97,6 @@ class Explain(RunOptions):
         """Return the cases of the run, from its folder or from tables, and what a vertex is."""
         from graphfilter.runs.cases import CaseBook
         from graphfilter.runs.plan import with_features
-        from graphfilter.util.words import Noun
 
         classifier, about, encoder = self.load()
         named = any((self.edges, self.vertices, self.dataset, self.graph))
@@ -158,10 +157,8 @@ class Suggest(RunOptions):
 
     def __call__(self) -> None:
         """Load the model, read the graph, rank its vertices and print."""
-        from graphfilter.runs.loading import check_outputs, excel_text
+        from graphfilter.runs.loading import check_outputs, write_table
         from graphfilter.runs.predict import check_unlabelled, suggest_run
-        from graphfilter.util.files import atomic_file, check_file
-        from graphfilter.util.words import Noun
 
         if self.csv is not None:
             check_file(self.csv, overwrite=self.overwrite)
@@ -180,12 +177,7 @@ class Suggest(RunOptions):
         ]
         show_table([noun.one, "score", "reason"], rows, title="Label next", text_columns=3)
         if self.csv is not None:
-            with (
-                atomic_file(self.csv) as temporary,
-                temporary.open("w", newline="", encoding="utf-8") as file,
-            ):
-                writer = csv.writer(file)
-                safe = excel_text if self.excel_safe else str
-                writer.writerow(["id", "score", "reason"])
-                writer.writerows([safe(id), score, safe(reason)] for id, score, reason in rows)
+            names = ["id", "score", "reason"]
+            table = pa.record_batch([[*column] for column in zip(*rows, strict=True)], names)
+            write_table(self.csv, [table], excel_safe=self.excel_safe)
             say(f"Written to {self.csv}.")

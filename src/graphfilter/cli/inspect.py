@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from graphfilter.cli.screen import say, show_table, tell, waiting
 from graphfilter.cli.sources import PredictedOptions
 from graphfilter.util.errors import ConfigError, GraphError
+from graphfilter.util.machine import memory_of_process
+from graphfilter.util.words import say_bytes
 
 if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
@@ -105,8 +107,6 @@ def _show(d: "Diagnosis", graph: "Graph") -> None:
     from graphfilter.runs.plan import with_features
     from graphfilter.systems import get_system
     from graphfilter.systems.system import estimate_cost
-    from graphfilter.util.machine import memory_of_process
-    from graphfilter.util.words import say_bytes
 
     def interval(low: float, high: float) -> str:
         if d.confidence == "exact":

@@ -9,6 +9,8 @@ from graphfilter.cli.app import ExcelSafe, option_field
 from graphfilter.cli.screen import in_options, say, waiting
 from graphfilter.cli.sources import RunOptions, read_values
 from graphfilter.util.errors import ConfigError
+from graphfilter.util.files import check_file, scratch_folder
+from graphfilter.util.words import Noun, count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +75,6 @@ class Predict(RunOptions):
         from graphfilter.report.page import write_prediction_report
         from graphfilter.runs.loading import read_reference
         from graphfilter.runs.predict import describe_answers, predict_run
-        from graphfilter.util.files import scratch_folder
-        from graphfilter.util.words import Noun
 
         estimator, about, encoder = self.load()
         reference = read_reference(self.run, about)
@@ -115,8 +115,6 @@ class Predict(RunOptions):
 
     def _check_files(self) -> None:
         """Raise where a file cannot be written, before anything is read."""
-        from graphfilter.util.files import check_file
-
         check_file(self.out, overwrite=self.overwrite)
         if self.report is not None:
             if self.report.suffix.lower() not in (".html", ".htm"):
@@ -133,7 +131,6 @@ class Predict(RunOptions):
     ) -> "tuple[Graph, NDArray[np.int64] | None, str]":
         """Return the graph to predict on, the vertices asked for (None: all), and its name."""
         from graphfilter.runs.loading import read_kept_graph
-        from graphfilter.util.words import count
 
         if self.with_ is None:
             # What can be done about an edge to a vertex that is not in the tables.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from graphfilter.cli.app import option_field
 from graphfilter.cli.screen import say, tell, waiting
 from graphfilter.cli.sources import GraphOptions, RunOptions
+from graphfilter.util.words import count
 
 if TYPE_CHECKING:
     from graphfilter.data.graph import Graph
@@ -94,7 +95,6 @@ class Serve(RunOptions):
         and its folder where it keeps what was answered, too.
         """
         from graphfilter.runs.loading import read_kept_graph
-        from graphfilter.util.words import count
 
         if self.words(GraphOptions) or not about.graph_sha256:
             return self.read_as(about, encoder), None

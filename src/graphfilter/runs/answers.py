@@ -6,7 +6,6 @@ probabilities and ``truth`` says of which vertices it is the class.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from graphfilter.runs.plan import FitRequest, Plan
 from graphfilter.training import Task
 from graphfilter.training.scores import looked_for
 from graphfilter.util.errors import ConfigError, check_name
-from graphfilter.util.words import Noun, count, number
+from graphfilter.util.words import Noun, count, number, read_number
 
 Scores = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -256,7 +255,7 @@ def plan_decision(plan: Plan, request: FitRequest) -> DecisionRule | None:
     word = request.threshold or ("cost" if request.costs else "")
     if not word:
         return DecisionRule(positive, DEFAULT, 0.5, costs, is_named)
-    threshold = _read_number(word)
+    threshold = read_number(word)
     if threshold is not None:
         if not 0 <= threshold <= 1:
             raise ConfigError(f"`threshold` must be a probability from 0 to 1; got {word}.")
@@ -330,7 +329,7 @@ def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
     costs: dict[str, float] = {}
     for word in words:
         pair, _, number = word.rpartition("=")
-        cost = _read_number(number)
+        cost = read_number(number)
         if pair.strip() not in errors or cost is None or cost < 0:
             raise ConfigError(
                 f"`cost` must be true:predicted=cost, such as {positive}:{negative}=10 (the cost "
@@ -340,14 +339,6 @@ def _read_costs(words: tuple[str, ...], positive: str, negative: str) -> Costs:
     if costs and not any({"missed": 1.0, "false_alarm": 1.0, **costs}.values()):
         raise ConfigError("`cost`: one of the two errors must have a cost above 0; got 0 for both.")
     return Costs(**costs)
-
-
-def _read_number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
 from graphfilter.util.files import (
     LOCK_FILE,
     OWN,
+    AnyPath,
     atomic_file,
     check_text,
     files_in,
@@ -70,46 +70,28 @@ def id_blocks(
         yield some, [str(name) for name in ids]
 
 
-def write_rows(
-    path: str | PathLike[str],
-    graph: Graph,
-    columns: Callable[[Any], dict[str, Any]],
-    *,
-    excel_safe: bool = False,
-    at_once: int = BLOCK_ROWS,
-    order: NDArray[np.int64] | None = None,
-) -> None:
-    """Write the ids of a graph's vertices and more columns, atomically.
+def write_table(path: AnyPath, batches: Iterable[pa.RecordBatch], *, excel_safe: bool) -> None:
+    """Write a table, atomically and piece by piece: Parquet where its name says so, else CSV.
 
-    Parameters
-    ----------
-    path : path
-        Parquet where it ends in .parquet, CSV otherwise.
-    columns : callable
-        Gives the columns, as arrays, of the rows in a slice, or in an array of ``order``.
-    excel_safe : bool
-        Whether text of a CSV is written so that no spreadsheet runs it; see :func:`excel_text`.
+    With ``excel_safe`` text of a CSV is written so that no spreadsheet runs it.
     """
     writer: Any = None
     is_parquet = Path(path).suffix.lower() == PARQUET
     with atomic_file(path) as temporary:
         try:
-            for rows, ids in id_blocks(graph, at_once, order):
-                block = pa.record_batch({"id": pa.array(ids, pa.string()), **columns(rows)})
-                if excel_safe and not is_parquet:
-                    block = _excel_block(block)
-                if writer is None and is_parquet:
-                    writer = parquet.ParquetWriter(temporary, block.schema)
-                elif writer is None:
-                    writer = csv.CSVWriter(temporary, block.schema)
-                writer.write_batch(block)
+            for batch in batches:
+                batch = _excel_block(batch) if excel_safe and not is_parquet else batch
+                if writer is None:
+                    make = parquet.ParquetWriter if is_parquet else csv.CSVWriter
+                    writer = make(temporary, batch.schema)
+                writer.write_batch(batch)
         finally:
             if writer is not None:
                 writer.close()
 
 
 def write_predictions(
-    path: str | PathLike[str],
+    path: AnyPath,
     graph: Graph,
     task: Task,
     names: list[str],
@@ -127,17 +109,19 @@ def write_predictions(
     ``outputs`` and ``sets`` give those of the rows in a slice, or in an array of ``order``.
     """
 
-    def columns(rows: Any) -> dict[str, Any]:
-        said: dict[str, Any] = dict(task.columns(outputs(rows), answers[rows], names))
-        said |= {} if sets is None else sets(rows)
-        said["part"] = parts[rows].astype(object)
-        return {
+    def batches() -> Iterator[pa.RecordBatch]:
+        for rows, ids in id_blocks(graph, at_once, order):
+            said: dict[str, Any] = {"id": np.array(ids, dtype=object)}
+            said |= task.columns(outputs(rows), answers[rows], names)
+            said |= {} if sets is None else sets(rows)
+            said["part"] = parts[rows].astype(object)
             # Words as text, whichever they are.
-            name: pa.array(values, pa.string()) if values.dtype == object else values
-            for name, values in said.items()
-        }
+            yield pa.record_batch({
+                name: pa.array(values, pa.string()) if values.dtype == object else values
+                for name, values in said.items()
+            })  # fmt: skip
 
-    write_rows(path, graph, columns, excel_safe=excel_safe, at_once=at_once, order=order)
+    write_table(path, batches(), excel_safe=excel_safe)
 
 
 def excel_text(text: str) -> str:

@@ -24,6 +24,7 @@ from graphfilter.tables.numbers import guess_decimal, parse_numbers
 from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.util.arrow import is_type, pa
 from graphfilter.util.errors import ConfigError, DataFileError
+from graphfilter.util.words import read_number
 
 # How dates in text can be spelled, as strptime has it.
 DAYS = (
@@ -378,9 +379,6 @@ def parse_moment(moment: Any, *, are_dates: bool) -> float:
         if spelling in (None, TIME) or "%y" in spelling or is_unclear([text], spelling):
             raise ConfigError(f"as-of must be a date like 2024-12-31; got {text!r}.")
         return read_word(text, spelling)
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(
-            f"as-of must be a number, like the times of the edges; got {text!r}."
-        ) from None
+    if (number := read_number(text)) is None:
+        raise ConfigError(f"as-of must be a number, like the times of the edges; got {text!r}.")
+    return number

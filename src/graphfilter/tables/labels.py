@@ -42,7 +42,7 @@ from graphfilter.tables.source import TableSource, at_row, reading_table
 from graphfilter.tables.words import FALSE_WORDS, TRUE_WORDS, read_truths
 from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError, GraphError
-from graphfilter.util.words import count, listed_names
+from graphfilter.util.words import count, listed_names, read_number
 
 UNLABELLED = ("", "na", "n/a", "nan", "null", "none", "?", "-1", "-1.0")
 
@@ -338,7 +338,7 @@ def _spelled_alike(classes: NDArray[Any]) -> list[list[str]]:
 def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
     """Refuse a column that measures or names instead of classifying."""
     n = len(classes)
-    numbers = [_number(word) for word in classes]
+    numbers = [read_number(str(word).replace(",", ".")) for word in classes]
     if all(number is not None for number in numbers):
         found = np.array(numbers, dtype=float)
         # Codes of classes run from 0 or 1; what is measured does not.
@@ -359,14 +359,6 @@ def _check_classes(classes: NDArray[Any], n_labelled: int, name: str) -> None:
             "Predict quantities with `number`, divide the column into classes (low, middle, high), "
             "or name another with `label`; where they are classes, pass `label_anyway=True`."
         )
-
-
-def _number(word: Any) -> float | None:
-    try:
-        number = float(str(word).replace(",", "."))
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
 
 
 # The largest number to be learned: squares of such numbers can still be summed.

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 # Numbers from here on are written with an exponent.
 _LONGEST = 1e15
@@ -115,6 +116,19 @@ def number(value: float) -> str:
     ('12,346', '12.35', '0.0012', '-1e+150')
     """
     return f"{value:,.0f}" if 1000 <= abs(value) < _LONGEST else f"{value:.4g}"
+
+
+def read_number(text: Any) -> float | None:
+    """Return the finite number that a text is, None where it is none.
+
+    >>> read_number("1e-3"), read_number("nan"), read_number("x")
+    (0.001, None, None)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def signed(value: float, beside: float = 0.0) -> str:
