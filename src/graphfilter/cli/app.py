@@ -80,22 +80,16 @@ RARE = (FEW_TABLES, FEW_TRAINING, PAPER, FEW_ANSWERS, FEW_RUNS)
 
 PANELS = (TARGET, TABLES, COLUMNS, SPLIT, TRAINING, ANSWER, RUN, *RARE)
 # What other tools call an option, or a newcomer would: a typo's nearest by meaning.
-MEANT = {
-    "--nodes": "--vertices", "--table": "--vertices", "--data": "--vertices", "--links": "--edges",
-    "--y": "--label", "--class": "--label", "--predict": "--label", "--outcome": "--label",
-    "--regression": "--number", "--value": "--number", "--amount": "--number",
-    "--output": "--out", "--folder": "--out", "--save": "--out", "--force": "--overwrite",
-    "--ignore": "--column", "--exclude": "--column", "--numeric": "--column", "--type": "--column",
-    "--category": "--column", "--date": "--column", "--test-size": "--split", "--test": "--split",
-    "--time": "--split", "--method": "--model", "--metric": "--monitor", "--score": "--monitor",
-    "--budget": "--cost", "--budgets": "--cost", "--loss": "--cost",
-    "--algorithm": "--model", "--minutes": "--seconds", "--timeout": "--seconds",
-    "--max-epochs": "--epochs", "--iterations": "--epochs", "--gpu": "--device",
-    "--random-state": "--seed", "--sep": "--delimiter", "--separator": "--delimiter",
-    "--missing": "--unlabelled", "--silent": "--quiet", "--continue": "--resume",
-    "--confidence": "--coverage", "--interval": "--coverage", "--name": "--title",
-    "--imbalanced": "--balanced", "--class-weight": "--balanced",
-}  # fmt: skip
+MEANT = {f"--{word}": f"--{option}" for option, words in {
+    "vertices": "nodes table data", "edges": "links", "label": "y class predict outcome",
+    "number": "regression value amount", "out": "output folder save", "overwrite": "force",
+    "column": "ignore exclude numeric type category date", "split": "test-size test time",
+    "model": "method algorithm", "monitor": "metric score", "cost": "budget budgets loss",
+    "seconds": "minutes timeout", "epochs": "max-epochs iterations", "device": "gpu",
+    "seed": "random-state", "delimiter": "sep separator", "unlabelled": "missing",
+    "quiet": "silent", "resume": "continue", "coverage": "confidence interval", "title": "name",
+    "balanced": "imbalanced class-weight",
+}.items() for word in words.split()}  # fmt: skip
 # Options of 0.2, until 0.4: the one that does it now, and what its value is followed by.
 OLD = {
     "--features": ("--column", "=only"), "--categorical": ("--column", "=category"),

@@ -274,23 +274,24 @@ class GraphOptions:
         """Read the graph for the model of a run: that of the run where none is named."""
         source = self
         if not any((self.edges, self.vertices, self.dataset, self.graph)):
-            origin: dict[str, Any] = {n: about.origin[n] for n in ORIGIN if n in about.origin}
+            as_given: dict[str, Any] = {
+                **dict.fromkeys(("edges", "graph"), Path),
+                **dict.fromkeys(("allow_missing", "directed"), bool),
+                **dict.fromkeys(
+                    ("rows", "vertices"), lambda words: list(map(Path, words.split("\n")))
+                ),
+            }
+            origin: dict[str, Any] = {
+                n: as_given.get(n, str)(about.origin[n]) for n in ORIGIN if n in about.origin
+            }
             if not origin:
                 raise ConfigError(
                     "the run does not record its graph; name it: --edges and --vertices, "
                     "or --dataset NAME, or --graph FILE."
                 )
-            for name in {"edges", "graph"}.intersection(origin):
-                origin[name] = Path(origin[name])
-            if "vertices" in origin:
-                origin["vertices"] = [Path(path) for path in origin["vertices"].split("\n")]
-            for name in {"allow_missing", "directed"}.intersection(origin):
-                origin[name] = True
             # Only tables must be told: a store knows its own, whatever tables it was built from.
-            label = (
-                about.columns.label if about.columns is not None and "vertices" in origin else None
-            )
-            source = replace(self, **origin, label=self.label or label)
+            known = about.columns if "vertices" in origin else None
+            source = replace(self, **origin, label=self.label or (known and known.label))
         return source.read(encoder=encoder, like=about.columns, remedy=remedy).graph
 
     def join(
@@ -354,9 +355,8 @@ class GraphOptions:
                 "its own, such as texas_directed: see graphfilter data list."
             )
         fine = {f"--{sources[0]}", "--directed"}
-        words = [word for word in self.words(FitOptions) if word.startswith("--")]
-        for word in words:
-            if word not in fine:
+        for word in self.words(FitOptions):
+            if word.startswith("--") and word not in fine:
                 raise ConfigError(
                     f"{word} is for tables (--edges and --vertices); leave it out with "
                     f"--{sources[0]}, which has its own."
@@ -378,8 +378,8 @@ class RunOptions(GraphOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureOptions(GraphOptions):
-    """Say which columns are features, and how they are read.
+class FitOptions(GraphOptions):
+    """Say which columns are features, how they are read, and which vertices train.
 
     Attributes
     ----------
@@ -395,6 +395,16 @@ class FeatureOptions(GraphOptions):
         Join vertices that share a value of this column, such as a device. Repeat for others.
     no_link
         Join no vertices by shared values or coordinates where there is no table of edges.
+    split : COLUMN[=KIND]
+        Parts: a column of train, val or test. COLUMN=time: train on the earliest 60 %, validate on
+        the next 20 %, test on the latest, for a model that will predict the future. COLUMN=group
+        (household, plant, patient): no group is in two parts, for a model that will predict new
+        groups.
+    edge_time : COLUMN
+        Times of the edges. With --as-of or --split COLUMN=time, training leaves later edges out;
+        predictions use all.
+    as_of : DATE
+        Train only with the edges before this date (or number, like --edge-time).
     """
 
     column: list[str] | None = option_field(None, COLUMNS)
@@ -402,6 +412,9 @@ class FeatureOptions(GraphOptions):
     near: str = option_field("", COLUMNS)
     link: list[str] | None = option_field(None, COLUMNS)
     no_link: bool = option_field(False, FEW_TABLES)
+    split: str | None = option_field(None, SPLIT)
+    edge_time: str | None = option_field(None, SPLIT)
+    as_of: str | None = option_field(None, FEW_TABLES)
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""
@@ -415,31 +428,8 @@ class FeatureOptions(GraphOptions):
             kind = check_name("kind of column", kind.strip().lower(), (*ASKED_KINDS, "only"))
             kinds.append((name, kind))
         drop, only = (tuple(n for n, k in kinds if k == kind) for kind in ("drop", "only"))
-        kinds = [pair for pair in kinds if pair[1] not in ("drop", "only")]
-        return replace(columns, drop=drop, features=only, kinds=tuple(kinds))
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions(FeatureOptions):
-    """Say which vertices train, too.
-
-    Attributes
-    ----------
-    split : COLUMN[=KIND]
-        Parts: a column of train, val or test. COLUMN=time: train on the earliest 60 %, validate on
-        the next 20 %, test on the latest, for a model that will predict the future. COLUMN=group
-        (household, plant, patient): no group is in two parts, for a model that will predict new
-        groups.
-    edge_time : COLUMN
-        Times of the edges. With --as-of or --split COLUMN=time, training leaves later edges out;
-        predictions use all.
-    as_of : DATE
-        Train only with the edges before this date (or number, like --edge-time).
-    """
-
-    split: str | None = option_field(None, SPLIT)
-    edge_time: str | None = option_field(None, SPLIT)
-    as_of: str | None = option_field(None, FEW_TABLES)
+        others = tuple(pair for pair in kinds if pair[1] not in ("drop", "only"))
+        return replace(columns, drop=drop, features=only, kinds=others)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -161,17 +161,18 @@ def join_tables(
         *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
-    notes = parts.notes
+    notes, content = parts.notes, parts.content
     if parts.encoder.rows and edges is not None:
         notes += ("features of known vertices that sum up edges do not count the new ones.",)
     place = {name: i for i, name in enumerate(ids)}
-    row_names = [str(name) for name in parts.vertex_names]
+    row_names = [str(name) for name in content["vertex_names"]]
     new = [name for name in row_names if name not in place]
     place |= {name: len(ids) + i for i, name in enumerate(new)}
     numbers = np.array([place[name] for name in (*row_names, *parts.others)], dtype=np.int64)
     rows = numbers[: len(row_names)]
     is_new = rows >= len(ids)
-    features = parts.features if parts.features is not None else np.zeros((len(row_names), 0))
+    features, kinds = content["features"], content["kinds"]
+    features = np.zeros((len(row_names), 0)) if features is None else features
     base = replace(graph, vertex_names=tuple(ids), labels=None)
     if graph.features is not None and features.shape[1] == graph.n_features:
         # What is known of a vertex that comes again gives way to its new row.
@@ -179,9 +180,9 @@ def join_tables(
         source[rows[~is_new]] = len(ids) + np.flatnonzero(~is_new)
         base = replace(base, features=_stacked(graph.features, features)[source])
     grown = grow(
-        base, features[np.flatnonzero(is_new)], numbers[parts.pairs], weights=parts.weights,
-        kinds=None if parts.kinds is None else parts.kinds.tolist(), vertex_names=new,
-        merge=parts.merge, near=parts.encoder.near,
+        base, features[np.flatnonzero(is_new)], numbers[content["edges"]], vertex_names=new,
+        weights=content["weights"], kinds=None if kinds is None else kinds.tolist(),
+        merge=content["merge"], near=parts.encoder.near,
     )  # fmt: skip
     if parts.labels is not None:
         labels = np.full(grown.n_vertices, -1, dtype=np.int64)

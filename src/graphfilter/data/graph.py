@@ -419,13 +419,7 @@ class Graph:
     def from_parts(cls, parts: GraphParts) -> Self:
         """Build a graph from what two tables say of it."""
         with telling(parts.notes):
-            graph = cls.from_edges(
-                parts.pairs, parts.n_vertices, weights=parts.weights, name=parts.name,
-                features=parts.features, feature_names=parts.feature_names,
-                vertex_names=parts.vertex_names, splits=parts.splits,
-                directed=parts.directed, kinds=parts.kinds, merge=parts.merge,
-                times=None if parts.times is None else parts.times.as_array(),
-            )  # fmt: skip
+            graph = cls.from_edges(**parts.content)
         graph = replace(graph, notes=(*parts.notes, *_say_links(graph), *graph.notes))
         if parts.labels is None:
             return graph

@@ -28,8 +28,7 @@ from graphfilter.tables.cells import (
     is_text,
     only_in,
 )
-from graphfilter.tables.columns import Features
-from graphfilter.tables.dates import DateColumn, Times, parse_times
+from graphfilter.tables.dates import DateColumn, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
@@ -58,21 +57,11 @@ class GraphParts:
 
     Attributes
     ----------
-    pairs, weights, kinds, times : arrays
-        The rows of the table of edges, as vertex numbers; None where nothing is said.
-    merge : str
-        What the rows of one edge weigh together.
-    n_vertices : int
-    directed : bool
-        Whether to keep which way the edges go.
-    vertex_names : list
-        The ids, in the order of the table.
-    features, feature_names : array or None, tuple of str or None
+    content : dict
+        What :meth:`~graphfilter.data.graph.Graph.from_edges` takes: edges as vertex numbers, their
+        weights, kinds and times, features, ids in the order of the table, splits, ...
     labels, classes : arrays or None
         Encoded word by word, not vertex by vertex.
-    splits : tuple of Split
-    name : str
-        That of the table of vertices.
     notes : tuple of str
         What was found and guessed.
     encoder : TableEncoder
@@ -81,20 +70,9 @@ class GraphParts:
         Ids of vertices that are known from elsewhere and not in the table: numbered after its own.
     """
 
-    pairs: NDArray[np.int32]
-    weights: NDArray[np.float32] | None
-    kinds: NDArray[Any] | None
-    times: Times | None
-    merge: str
-    n_vertices: int
-    directed: bool
-    vertex_names: list[Any]
-    features: Features | None
-    feature_names: tuple[str, ...] | None
+    content: dict[str, Any]
     labels: NDArray[np.int64] | None
     classes: NDArray[Any] | None
-    splits: tuple[Split, ...]
-    name: str
     notes: tuple[str, ...]
     encoder: TableEncoder
     others: tuple[str, ...] = ()
@@ -376,21 +354,23 @@ def read_parts(
         if vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type)):
             with suppress(OverflowError):  # Not every date is one of Python's.
                 names = typed.to_pylist()
-        return GraphParts(
+        pairs, times = known.pop("pairs"), known.pop("times")
+        content = {
             **known,
-            merge=choose_merge(columns, edge_roles.weight),
-            n_vertices=len(ids),
-            directed=is_directed,
-            vertex_names=names,
-            features=features if features.shape[1] else None,
-            feature_names=beside.encoder.feature_names or None,
-            labels=meaning.labels,
-            classes=meaning.classes,
-            splits=meaning.splits,
-            name=vertices.name.split(".")[0],
-            notes=tuple(notes),
-            encoder=beside.encoder,
-            others=tuple(others.to_pylist()),
+            "edges": pairs,
+            "times": None if times is None else times.as_array(),
+            "merge": choose_merge(columns, edge_roles.weight),
+            "n_vertices": len(ids),
+            "directed": is_directed,
+            "vertex_names": names,
+            "features": features if features.shape[1] else None,
+            "feature_names": beside.encoder.feature_names or None,
+            "splits": meaning.splits,
+            "name": vertices.name.split(".")[0],
+        }
+        told_elsewhere = tuple(others.to_pylist())
+        return GraphParts(
+            content, meaning.labels, meaning.classes, tuple(notes), beside.encoder, told_elsewhere
         )
 
 

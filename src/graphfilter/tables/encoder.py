@@ -334,19 +334,17 @@ class TableEncoder:
     def from_dict(cls, values: Any) -> Self:
         """Make an encoder from what :meth:`to_dict` gave."""
         try:
-            columns = _columns_of(values["columns"])
             rows = tuple(
                 RowsEncoder.from_dict(one, _columns_of(one["columns"]))
                 for one in values.get("rows", ())
             )
-            names = ("vertex_kinds", "links", "edge_kinds")
-            more: Any = {name: tuple(map(str, values.get(name, ()))) for name in names}
-            roles = tuple((str(k), str(v)) for k, v in values.get("roles", {}).items())
-            kind, notes = str(values.get("vertex_kind", "")), tuple(map(str, values["notes"]))
-            near = convert(Near, values["near"]) if "near" in values else None
-            if near is not None and not {*near.columns} <= {one.name for one in columns}:
+            roles = [*values.get("roles", {}).items()]
+            plain = {**values, "columns": (), "rows": (), "roles": roles}
+            columns = _columns_of(values["columns"])
+            made = replace(convert(cls, plain), columns=columns, rows=rows)
+            if made.near is not None and not {*made.near.columns} <= {one.name for one in columns}:
                 raise ValueError("columns of near")
-            return cls(columns, notes, roles, kind, rows=rows, near=near, **more)
+            return made
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFileError(f"the saved table encoder is damaged ({error!r}).") from None
 
