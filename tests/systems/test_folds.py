@@ -24,6 +24,7 @@ from graphfilter.systems import (
     predict_networks,
     train_system,
 )
+from graphfilter.systems.networks import Request
 from graphfilter.systems.outcome import (
     LEAST,
     SHARES,
@@ -281,10 +282,8 @@ def outcome_of() -> CommitteeOutcome:
 def test_members_say_the_same_of_new_vertices_unless_they_know_them_by_their_links(
     outcome_of: CommitteeOutcome,
 ) -> None:
-    prepared = Prepared.of(GROWN)
-    said = outputs_for_new(
-        prepared, outcome_of.parts, GROWN_SPLIT.val, 0.7, 0, train=GROWN_SPLIT.train
-    )
+    request = Request(Prepared.of(GROWN), outcome_of.system, [GROWN_SPLIT], [0])
+    said = outputs_for_new(request, outcome_of.parts, GROWN_SPLIT.val, 0.7)
     for part, own in zip(outcome_of.parts, said, strict=True):
         seen = part.probabilities[GROWN_SPLIT.val]
         assert own.shape == seen.shape

@@ -47,7 +47,6 @@ from graphfilter.systems.pooling import (
     log_probabilities,
     pooling_of,
     superfluous,
-    together,
     without_own_labels,
 )
 from graphfilter.systems.prepared import N_FOLDS, Folding, Prepared
@@ -190,21 +189,10 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
         raise GraphFilterError(f"no member of {committee.name} could be trained ({reasons}).")
     # In the order of the committee, whatever was trained first.
     named = [parts[member.title] for member in committee.members if member.title in parts]
+    refits = committee.refits and not request.of_past and not training.stopped
     return [
-        weigh_parts(
-            prepared,
-            committee,
-            of_split,
-            split,
-            seed,
-            request.class_weight,
-            failed,
-            refits=committee.refits and not request.of_past and not training.stopped,
-            corrects=not request.of_past,
-        )
-        for of_split, split, seed in zip(
-            zip(*named, strict=True), splits, request.seeds, strict=True
-        )
+        weigh_parts(request.only(s), of_split, failed, refits=refits)
+        for s, of_split in enumerate(zip(*named, strict=True))
     ]
 
 
@@ -343,7 +331,11 @@ class _Training:
             of_user = isinstance(error, GraphFilterError) or error in self._raised
             if of_user or len(self._splits) > 1:
                 raise
-            member.failed = describe_failure(error)
+            # Only the first line: torch's own errors carry its whole C++ stack.
+            line = str(error).strip().partition("\n")[0]
+            of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+            said = ": ".join(filter(None, (type(error).__name__, line)))
+            member.failed = "not enough memory" if of_memory else said
 
     def _advance(self, member: Member, until: int) -> None:
         """Train a member to the end of an epoch, if it is to begin at all."""
@@ -650,15 +642,6 @@ class Member:
         )
 
 
-def describe_failure(error: Exception) -> str:
-    """Return an error in one line."""
-    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
-        return "not enough memory"
-    # Only the first line: torch's own errors carry its whole C++ stack.
-    line = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
-
-
 def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
     """Return the outputs of a run of the past with all edges of the graph.
 
@@ -671,17 +654,18 @@ def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
     movable = np.array([not part.system.keeps_graph for part in outcome.parts])
     if not movable.any():
         raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
-    parts = list[Part]()
+    pooling, parts, weigh = pooling_of(prepared.task), list[Part](), outcome.weigh
     for part, moves in zip(outcome.parts, movable, strict=True):
-        runs = tuple(answer_now(run, prepared) for run in part.runs) if moves else part.runs
-        outputs = together([run.probabilities for run in runs]) if moves else part.probabilities
-        parts.append(replace(part, runs=runs, probabilities=outputs))
-    weigh = outcome.weigh
+        if moves:
+            runs = tuple(answer_now(run, prepared) for run in part.runs)
+            outputs = pooling.together([run.probabilities for run in runs])
+            part = replace(part, runs=runs, probabilities=outputs)
+        parts.append(part)
 
     def weigh_movable(used: NDArray[np.bool_]) -> Pool:
         return weigh(used & movable if (used & movable).any() else movable)
 
-    logits = log_probabilities([part.probabilities for part in parts])
+    logits = pooling.read([part.probabilities for part in parts])
     return replace(
         outcome,
         parts=tuple(parts),

@@ -29,7 +29,7 @@ from graphfilter.models import (
     SideBySide,
 )
 from graphfilter.models.relations import told
-from graphfilter.models.views import find_view
+from graphfilter.models.views import Found, find_view
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
@@ -219,6 +219,10 @@ class Request:
     callback: Callback = SILENT
     of_past: bool = False
 
+    def only(self, s: int) -> Request:
+        """Return what is trained on one of the splits."""
+        return replace(self, splits=[self.splits[s]], seeds=[self.seeds[s]])
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -255,8 +259,7 @@ def train_networks(request: Request) -> list[Outcome]:
     """Train one network per split and seed, and predict every vertex with its best weights."""
     with own_torch_state(gradients=True):
         if request.system.is_fitted:  # There is nothing to be resumed.
-            pairs = zip(request.splits, request.seeds, strict=True)
-            return [_fit_at_once(request, split, seed) for split, seed in pairs]
+            return [fit_rows(request.only(s)) for s in range(len(request.splits))]
         training = begin_networks(request)
         training.advance(request.system.config.max_epochs)
         return outcomes_of(request, training)
@@ -312,56 +315,39 @@ def outcomes_of(request: Request, training: Training) -> list[Outcome]:
     ]
 
 
-def _fit_at_once(request: Request, split: Split, seed: int) -> Outcome:
-    """Fit a model without epochs to the training vertices of a split."""
-    prepared, system = request.prepared, request.system
-    started = time.perf_counter()
-    targets = learned_targets(prepared)
-    seen = _seen_by(prepared, system, targets, split.train)
-    # What computes with torch does so where its empty buffers are; what is learned is kept here.
-    network = system.build(seen.graph, seed).to(prepared.device)
-    assert isinstance(network, Fitted)
-    rows, learned = rows_of(seen), targets[split.train]
-    with threads_for(rows.shape[0] * rows.shape[1]):
-        network.fit(
-            rows[split.train],
-            learned,
-            sample_weight=prepared.weigh(split.train, request.class_weight),
-            seed=seed,
-            val=(rows[split.val], targets[split.val]),
-        )
-    network.keep_view(seen.found)
+def fit_rows(request: Request, earlier: Fitted[Any] | None = None) -> Outcome:
+    """Fit a model without epochs to the training vertices of a split.
+
+    One that was fitted ``earlier`` is fitted once more, to validation vertices too, as they have
+    chosen it.
+    """
+    prepared, system, started = request.prepared, request.system, time.perf_counter()
+    (split,), (seed,), targets = request.splits, request.seeds, learned_targets(request.prepared)
+    rows = split.train if earlier is None else np.sort(np.concatenate([split.train, split.val]))
+    seen = _seen_by(prepared, system, targets, rows)
+    columns, weight = rows_of(seen), prepared.weigh(rows, request.class_weight)
+    with threads_for(columns.shape[0] * columns.shape[1]):
+        if earlier is not None:
+            network = earlier.fitted_to_all(columns[rows], targets[rows], weight, seed)
+        else:
+            # What computes with torch does so where its empty buffers are.
+            network = system.build(seen.graph, seed).to(prepared.device)
+            assert isinstance(network, Fitted)
+            val = columns[split.val], targets[split.val]
+            network.fit(columns[rows], targets[rows], sample_weight=weight, seed=seed, val=val)
+    return fitted_outcome(prepared, system, network, seen.found, started)
+
+
+def fitted_outcome(
+    prepared: Prepared, system: System, network: Fitted[Any], found: Found, started: float
+) -> Outcome:
+    """Return the outcome of a model without epochs, which keeps what its view found."""
+    network.keep_view(found)
     (probabilities,) = predict_networks(prepared, system, [network])
     seconds = time.perf_counter() - started
     state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     result = FitResult(state, {"loss": np.zeros(0)}, 0, "fitted", seconds)
     return Outcome(system, network, result, probabilities, seconds, 1)
-
-
-def fit_to_all(
-    prepared: Prepared,
-    outcome: Outcome,
-    split: Split,
-    seed: int,
-    class_weight: NDArray[np.float64] | None,
-) -> Outcome:
-    """Fit a model without epochs once more, to validation vertices too, as they have chosen it."""
-    started = time.perf_counter()
-    targets, rows = learned_targets(prepared), np.sort(np.concatenate([split.train, split.val]))
-    seen = _seen_by(prepared, outcome.system, targets, rows)
-    assert isinstance(outcome.network, Fitted)
-    columns, learned = rows_of(seen)[rows], targets[rows]
-    weight = prepared.weigh(rows, class_weight)
-    with threads_for(columns.shape[0] * columns.shape[1]):
-        network = outcome.network.fitted_to_all(columns, learned, weight, seed)
-    network.keep_view(seen.found)
-    (probabilities,) = predict_networks(prepared, outcome.system, [network])
-    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    result = replace(outcome.result, state=state)
-    seconds = time.perf_counter() - started
-    return replace(
-        outcome, network=network, result=result, probabilities=probabilities, seconds=seconds
-    )
 
 
 def _seen_by(

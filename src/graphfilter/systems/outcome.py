@@ -27,7 +27,9 @@ from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import Split
 from graphfilter.systems.networks import (
     Outcome,
-    fit_to_all,
+    Request,
+    fit_rows,
+    fitted_outcome,
     learned_targets,
     predict_networks,
     rows_of,
@@ -35,7 +37,7 @@ from graphfilter.systems.networks import (
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import NO_FOLD, Prepared, held_folds
 from graphfilter.systems.system import System
-from graphfilter.training import REGRESSION, FitResult, Task
+from graphfilter.training import REGRESSION, Task
 from graphfilter.training.epoch import SUPERFLUOUS
 
 # Shares of a graph's vertices that are known, at which members are weighed as in between the
@@ -100,15 +102,14 @@ class Part:
             return np.union1d(train, np.flatnonzero(self.held != NO_FOLD))
         return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
 
-    def fitted_to_all(
-        self, prepared: Prepared, split: Split, seed: int, class_weight: NDArray[Any] | None
-    ) -> Part:
+    def fitted_to_all(self, request: Request) -> Part:
         """Return the part with a second run, which has learned from validation vertices too."""
         (first,) = self.runs
-        second = fit_to_all(prepared, first, split, seed, class_weight)
-        held = np.full(prepared.graph.n_vertices, NO_FOLD, dtype=np.int8)
-        held[split.val] = 0
-        part = Part.of(self.system, [first, second], prepared.task, held)
+        assert isinstance(first.network, Fitted)
+        second = fit_rows(replace(request, system=self.system), first.network)
+        held = np.full(request.prepared.graph.n_vertices, NO_FOLD, dtype=np.int8)
+        held[request.splits[0].val] = 0
+        part = Part.of(self.system, [first, second], request.prepared.task, held)
         return self if part is None else replace(part, refitted=True)
 
     @property
@@ -213,23 +214,15 @@ class CommitteeOutcome(Outcome):
 
 
 def weigh_parts(
-    prepared: Prepared,
-    committee: System,
-    parts: Sequence[Part],
-    split: Split,
-    seed: int,
-    class_weight: NDArray[np.float64] | None,
-    failed: dict[str, str],
-    *,
-    refits: bool = False,
-    corrects: bool = False,
+    request: Request, parts: Sequence[Part], failed: dict[str, str], *, refits: bool = False
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split.
 
     Where every labelled vertex is answered for without its label, they are weighed on all. Where a
     committee ``refits``, cheap members then learn from validation vertices too. Of numbers what the
-    members together miss at neighbours is added, where it ``corrects``.
+    members together miss at neighbours is added.
     """
+    prepared, (split,), (seed,) = request.prepared, request.splits, request.seeds
 
     def some_of(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         return vertices[drawn(len(vertices), MOST_WEIGHED, np.random.default_rng((seed, 6)))]
@@ -250,7 +243,7 @@ def weigh_parts(
         outputs: NDArray[np.float64] | None = None,
     ) -> Pool:
         own = (logits[:, val] if outputs is None else outputs)[used]
-        weight = prepared.weigh(val, class_weight)
+        weight = prepared.weigh(val, request.class_weight)
         return pooling.fit(own, truth[val], prior=prior[used], weight=weight).among(used)
 
     def weigh(used: NDArray[np.bool_], outputs: NDArray[np.float64] | None = None) -> Pool:
@@ -262,8 +255,7 @@ def weigh_parts(
     pool = weigh(everyone)
     used = pool.shares > 0
     growing = () if not any(part.system.recognises for part in parts) else SHARES
-    learned: dict[str, Any] = {"train": split.train, "class_weight": class_weight}
-    of_new = (outputs_for_new(prepared, parts, weighed, s, seed, **learned) for s in growing)
+    of_new = (outputs_for_new(request, parts, weighed, share) for share in growing)
     movable = np.array([not part.system.keeps_graph for part in parts])
     folds = [some_of(np.setdiff1d(labelled, held)) for held in held_folds(split.val, seed)]
     elsewhere = pooling.read(outputs_elsewhere(prepared, parts, weighed))
@@ -273,7 +265,7 @@ def weigh_parts(
     if held_out is None and refits:
         # Weights, and what validation vertices are told, are of models that have not seen them.
         parts = [
-            part.fitted_to_all(prepared, split, seed, class_weight)
+            part.fitted_to_all(request)
             if part.system.model is not None
             and part.system.model.refits
             and max(pool.shares[i], elsewhere_pool.shares[i]) >= LEAST_REFITTED
@@ -282,12 +274,13 @@ def weigh_parts(
         ]
         logits = pooling.read([part.probabilities for part in parts])
     answers, correction = pool.answer(logits), None
-    if corrects and prepared.task is REGRESSION and prepared.graph.n_edges and len(weighed):
+    corrects = prepared.task is REGRESSION and not request.of_past
+    if corrects and prepared.graph.n_edges and len(weighed):
         seen = split.train if held_out is None else split.train[:0]
         correction = fit_correction(prepared, truth - answers, seen, labelled, weighed)
         answers = answers if correction is None else answers + correction.probabilities
     return CommitteeOutcome(
-        committee,
+        request.system,
         leading.network,
         leading.result,
         answers,
@@ -338,12 +331,7 @@ def fit_correction(
     model.fit(columns[weighed], robust(residuals[unseen])[np.searchsorted(unseen, weighed)])
     if not model.weight.any():
         return None
-    model.keep_view(found)
-    (answers,) = predict_networks(prepared, CORRECTION, [model])
-    seconds = time.perf_counter() - started
-    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    result = FitResult(state, {"loss": np.zeros(0)}, 0, "fitted", seconds)
-    return Outcome(CORRECTION, model, result, answers, seconds, 1)
+    return fitted_outcome(prepared, CORRECTION, model, found, started)
 
 
 # Labels below this frequency are low: those that have nothing to do with the edges are near 1.
@@ -359,52 +347,48 @@ def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDAr
     """
     filters = [getattr(system.model, "filter", None) for system in systems]
     smooth = np.array([isinstance(one, PageRankFilterConfig) for one in filters])
-    belief = _low_frequency(graph, split) if smooth.any() else 0.0
+    # How sure it is that labels are of low frequency.
+    belief = 0.0
+    if smooth.any():
+        known = np.concatenate([split.train, split.val])
+        estimate = estimate_label_frequency(graph, np.sort(known))
+        width = estimate.mean_high - estimate.mean_low
+        if np.isfinite([estimate.mean, width]).all() and width > 0:
+            deviation = width / (2 * NormalDist().inv_cdf(0.975))
+            belief = max(0.0, 2 * NormalDist(estimate.mean, deviation).cdf(LOW) - 1)
     weights = np.where(smooth, 1 + len(systems) * belief, 1.0)
     return weights / weights.sum()
 
 
-def _low_frequency(graph: Graph, split: Split) -> float:
-    """Return how sure it is that labels are of low frequency: 0 where nothing is known, up to 1."""
-    known = np.concatenate([split.train, split.val])
-    estimate = estimate_label_frequency(graph, np.sort(known))
-    width = estimate.mean_high - estimate.mean_low
-    if not np.isfinite([estimate.mean, width]).all() or width <= 0:
-        return 0.0
-    deviation = width / (2 * NormalDist().inv_cdf(0.975))
-    probability = NormalDist(estimate.mean, deviation).cdf(LOW)
-    return max(0.0, 2 * probability - 1)
-
-
 def outputs_for_new(
-    prepared: Prepared,
-    parts: Sequence[Part],
-    val: NDArray[np.int64],
-    share: float,
-    seed: int,
-    *,
-    train: NDArray[np.int64],
-    class_weight: NDArray[np.float64] | None = None,
+    request: Request, parts: Sequence[Part], val: NDArray[np.int64], share: float
 ) -> list[NDArray[np.float64]]:
     """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
 
-    Of members whose columns are no vertices these are their usual outputs.
+    Of members whose columns are no vertices these are their usual outputs. Others answer as if they
+    had been fitted to the part of the graph that is known. A network loses columns, and takes no
+    harm; a kernel compares rows of which some have lost columns with others that have not, so that
+    it is fitted again, to its landmarks alone.
     """
-    found = [part.probabilities[val].copy() for part in parts]
-    if not len(val):
-        return found
-    place = np.full(prepared.graph.n_vertices, -1)
+    prepared, (split,), (seed,) = request.prepared, request.splits, request.seeds
+    n, found = prepared.graph.n_vertices, [part.probabilities[val].copy() for part in parts]
+    place = np.full(n, -1)
     place[val] = np.arange(len(val))
-    for asked, new in parts_taken_out(prepared.graph.n_vertices, val, share, seed):
+    for asked, new in parts_taken_out(n, val, share, seed) if len(val) else ():
         partly = prepared.taking_for_new(new)
+
+        def fitted(part: Part, run: int, partly: Prepared = partly) -> Network[Any]:
+            network = part.runs[run].network
+            if not isinstance(network, Fitted):
+                return network
+            train = part.learned_from(run, split.train)
+            rows = rows_of(partly.seen_as(part.system.view, network.kept_view()))
+            weight = partly.weigh(train, request.class_weight)
+            return network.refitted(rows[train], learned_targets(partly)[train], weight)
+
         for outputs, part in zip(found, parts, strict=True):
             if part.system.recognises:
-                networks = [
-                    _fitted_to(
-                        partly, part.system, run.network, part.learned_from(k, train), class_weight
-                    )
-                    for k, run in enumerate(part.runs)
-                ]
+                networks = [fitted(part, run) for run in range(len(part.runs))]
                 answers = predict_networks(partly, part.system, networks, rows=asked)
                 outputs[place[asked]] = part.together(answers, asked, prepared.task)
     return found
@@ -425,26 +409,6 @@ def outputs_elsewhere(
             answers = predict_networks(prepared, part.system, networks, rows=val)
             found[i] = part.together(answers, val, prepared.task)
     return found
-
-
-def _fitted_to(
-    partly: Prepared,
-    system: System,
-    network: Network[Any],
-    train: NDArray[np.int64],
-    class_weight: NDArray[np.float64] | None,
-) -> Network[Any]:
-    """Return a member as if it had been fitted to the part of the graph that is known.
-
-    A network loses columns, and takes no harm; a kernel compares rows of which some have lost
-    columns with others that have not, so that it is fitted again, to its landmarks alone.
-    """
-    if not isinstance(network, Fitted):
-        return network
-    targets = learned_targets(partly)[train]
-    weight = partly.weigh(train, class_weight)
-    rows = rows_of(partly.seen_as(system.view, network.kept_view()))
-    return network.refitted(rows[train], targets, weight)
 
 
 def parts_taken_out(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from graphfilter import models
 from graphfilter.filters import (
     ChebyshevFilterConfig,
     ExactPageRankFilterConfig,
@@ -20,22 +21,6 @@ from graphfilter.filters import (
     PageRankFilterConfig,
     PowerFilterConfig,
     StackedFilterConfig,
-)
-from graphfilter.models import (
-    ChannelNetworkConfig,
-    FilterNetworkConfig,
-    ForestConfig,
-    HopNetworkConfig,
-    KernelConfig,
-    LinearConfig,
-    MixedConfig,
-    ModelConfig,
-    NormedConfig,
-    ResidualConfig,
-    ToldConfig,
-    ToldTreesConfig,
-    TreesConfig,
-    WeightedHopsConfig,
 )
 from graphfilter.systems.system import PAPER, Committee, System
 from graphfilter.util.errors import ConfigError, check_name
@@ -57,11 +42,11 @@ SMALL = 1000
 FEW_LABELS = 300
 
 
-def _filtered(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
-    return FilterNetworkConfig(dropout=0.5, filter=filter, **options)
+def _filtered(filter: FilterConfig, **options: Any) -> models.FilterNetworkConfig:
+    return models.FilterNetworkConfig(dropout=0.5, filter=filter, **options)
 
 
-def _member(name: str, title: str, model: ModelConfig, **options: Any) -> System:
+def _member(name: str, title: str, model: models.ModelConfig, **options: Any) -> System:
     usual: dict[str, Any] = {"operator": "adjacency", "config": _CONFIG, "setting": "own"}
     return System(name, title, model, **(usual | options))
 
@@ -73,7 +58,7 @@ FILTER = _member("filter", "adaptive filter", _filtered(StackedFilterConfig(), e
 CHANNELS = _member(
     "channels",
     "adaptive filter for each direction and edge type",
-    ChannelNetworkConfig(dropout=0.5),
+    models.ChannelNetworkConfig(dropout=0.5),
     operator="channels",
 )
 SMOOTH = _member(
@@ -90,44 +75,47 @@ FILTERED_LINKS = _member(
     _filtered(StackedFilterConfig()),
     view="unit+links",
 )
-ALIKE = _member("alike", "vertices that share neighbours", KernelConfig(), view="neighbours")
+ALIKE = _member("alike", "vertices that share neighbours", models.KernelConfig(), view="neighbours")
 PLACES = _member(
-    "places", "trees on a vertex's position in the graph", ForestConfig(), view="places"
+    "places", "trees on a vertex's position in the graph", models.ForestConfig(), view="places"
 )
 DEEP = _member(
     "deep",
     "deep network",
-    ResidualConfig(dropout=0.4, n_layers=15),
+    models.ResidualConfig(dropout=0.4, n_layers=15),
     config=replace(_SLOW, learning_rate=0.005, weight_decay=0.0, patience_share=0.5),
 )
 HOPS = _member(
     "hops",
     "neighbours' averages, each distance by itself",
-    WeightedHopsConfig(),
+    models.WeightedHopsConfig(),
     config=replace(_CONFIG, learning_rate=0.04, weight_decay=1e-3),
 )
 TOLD = _member(
     "told",
     "network that is told known labels",
-    ToldConfig(),
+    models.ToldConfig(),
     operator="augmented_adjacency",
     config=replace(_CONFIG, weight_decay=0.0, patience_share=0.5),
 )
 MIXED = _member(
     "mixed",
     "low and high frequencies, features and links, mixed by each vertex",
-    MixedConfig(),
+    models.MixedConfig(),
     operator="augmented_adjacency",
     view="features+links",
 )
 TREES = _member(
-    "trees", "trees on features and neighbours' averages", TreesConfig(), view="averages"
+    "trees", "trees on features and neighbours' averages", models.TreesConfig(), view="averages"
 )
 TOLD_TREES = _member(
-    "told-trees", "trees on what is around, known labels too", ToldTreesConfig(), view="around"
+    "told-trees",
+    "trees on what is around, known labels too",
+    models.ToldTreesConfig(),
+    view="around",
 )
 LINEAR = _member(
-    "linear", "linear model of own and neighbours' columns", LinearConfig(), view="beside"
+    "linear", "linear model of own and neighbours' columns", models.LinearConfig(), view="beside"
 )
 
 # Channels take the place of the filter where there are any.
@@ -171,9 +159,10 @@ ALONE = tuple(
 WIDE = _member(
     "wide",
     "wide network",
-    ResidualConfig(dropout=0.5, n_layers=4, hidden_size=256),
+    models.ResidualConfig(dropout=0.5, n_layers=4, hidden_size=256),
     config=_SLOW,
 )
+_WIDER = models.FilterNetworkConfig | models.ResidualConfig | models.NormedConfig
 THOROUGH = replace(
     COMMITTEE,
     name="committee-high",
@@ -181,7 +170,7 @@ THOROUGH = replace(
     members=(
         *(
             replace(member, model=replace(member.model, hidden_size=128))
-            if isinstance(member.model, FilterNetworkConfig | ResidualConfig | NormedConfig)
+            if isinstance(member.model, _WIDER)
             else member
             for member in COMMITTEE.members
         ),
@@ -208,7 +197,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 def peer(
     name: str,
     title: str,
-    model: ModelConfig,
+    model: models.ModelConfig,
     reference: str,
     *,
     operator: str = "augmented_adjacency",
@@ -231,12 +220,12 @@ KLICPERA = "Klicpera et al. 2019, Predict then Propagate"
 _AS_APPNP = (*(0.1 * 0.9**k for k in range(10)), 0.9**10)
 
 
-def _network(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
-    return FilterNetworkConfig(filter=filter, **options)
+def _network(filter: FilterConfig, **options: Any) -> models.FilterNetworkConfig:
+    return models.FilterNetworkConfig(filter=filter, **options)
 
 
-def _on_logits(filter: FilterConfig, **options: Any) -> FilterNetworkConfig:
-    return FilterNetworkConfig(filter=filter, filter_on="logits", **options)
+def _on_logits(filter: FilterConfig, **options: Any) -> models.FilterNetworkConfig:
+    return models.FilterNetworkConfig(filter=filter, filter_on="logits", **options)
 
 
 def _appnp(alpha: float) -> System:
@@ -255,7 +244,7 @@ FILTER_SYSTEMS = (
     System(
         "sgf-channels",
         "SGF, one filter per edge type and direction",
-        ChannelNetworkConfig(),
+        models.ChannelNetworkConfig(),
         operator="channels",
         setting="adapted",
         reference=SGF,
@@ -306,14 +295,14 @@ FILTER_SYSTEMS = (
     peer(
         "hop-mlp",
         "MLP on hops",
-        HopNetworkConfig(),
+        models.HopNetworkConfig(),
         "Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks",
         patience=50,
     ),
     System(
         "trees",
         "Boosted trees on neighbours' averages",
-        TreesConfig(),
+        models.TreesConfig(),
         "adjacency",
         setting="own",
         view="averages",
