@@ -21,7 +21,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -296,6 +296,11 @@ def kriging(table: Table, split: Split, seed: int) -> Array:
     return trend + np.asarray(model.fit(place[known], missed[known]).predict(place))
 
 
+def named_rows(table: Table) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the attached tables, each under a name of its own."""
+    return ((f"rows{i}", rows) for i, rows in enumerate(table.rows))
+
+
 def read_graph(table: Table, split: Split, *, with_kinds: bool) -> gf.Graph:
     """Let the product read the tables, from which the targets of the test part are gone."""
     about = table.about
@@ -312,7 +317,7 @@ def read_graph(table: Table, split: Split, *, with_kinds: bool) -> gf.Graph:
         predicted=about.target if label is None else (),
     )  # fmt: skip
     takes_rows = table.rows and "rows" in inspect.signature(gf.read_tables).parameters
-    more: dict[str, Any] = {"rows": table.rows} if takes_rows else {}
+    more: dict[str, Any] = {"rows": dict(named_rows(table))} if takes_rows else {}
     return gf.read_tables(table.edges, frame, columns=columns, **more)[0]
 
 

@@ -10,7 +10,7 @@ import pytest
 import graphfilter as gf
 from graphfilter.data.from_tables import join_tables
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.near import N_NEAREST, Near, find_coordinates, read_places
+from graphfilter.tables.near import N_NEAREST, Near, find_coordinates, nearest, read_places
 from graphfilter.util.errors import GraphFilterError, ModelFileError
 
 N = 60
@@ -32,7 +32,7 @@ def great_circle(lat: np.ndarray, long: np.ndarray) -> np.ndarray:
     return 2 * np.arcsin(np.sqrt(half))
 
 
-def nearest(distance: np.ndarray, k: int = N_NEAREST) -> set[tuple[int, int]]:
+def by_distance(distance: np.ndarray, k: int = N_NEAREST) -> set[tuple[int, int]]:
     np.fill_diagonal(distance, np.inf)
     return {
         (min(u, v), max(u, v))
@@ -50,9 +50,9 @@ def test_degrees_are_those_of_a_sphere() -> None:
     assert encoder.near is not None
     assert encoder.near.degrees
     distance = great_circle(LAT, LONG)
-    assert edges_of(graph) == nearest(distance)
+    assert edges_of(graph) == by_distance(distance)
     # On a plane of degrees others are nearest.
-    assert edges_of(graph) != nearest(np.hypot(LAT[:, None] - LAT, LONG[:, None] - LONG))
+    assert edges_of(graph) != by_distance(np.hypot(LAT[:, None] - LAT, LONG[:, None] - LONG))
     assert any("the 10 nearest by 'lat', 'long'" in note for note in graph.notes)
 
 
@@ -84,7 +84,7 @@ def test_coordinates_join_vertices_where_no_table_does() -> None:
     both, _ = gf.read_tables(edges, HOUSES, near=("long", "lat"))
     assert both.kinds is not None
     assert both.kinds.names == ("edges", "near")
-    assert edges_of(both) == nearest(great_circle(LAT, LONG)) | {(0, 1)}
+    assert edges_of(both) == by_distance(great_circle(LAT, LONG)) | {(0, 1)}
     plain, encoder = gf.read_tables(None, {"id": HOUSES["id"], "size": HOUSES["size"]})
     assert plain.n_edges == 0
     assert encoder.near is None
@@ -202,7 +202,7 @@ def test_pairs_are_those_of_the_nearest_by_brute_force() -> None:
     pairs, distance = Near(("a", "b", "c")).join(places)
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     np.testing.assert_allclose(distance, apart[pairs[:, 0], pairs[:, 1]])
-    assert {(u, v) for u, v in pairs.tolist()} == nearest(apart)
+    assert {(u, v) for u, v in pairs.tolist()} == by_distance(apart)
 
 
 @pytest.mark.parametrize(
@@ -212,3 +212,26 @@ def test_a_damaged_rule_is_refused(damage: dict[str, Any]) -> None:
     saved = gf.read_tables(None, HOUSES)[1].to_dict()
     with pytest.raises(ModelFileError, match="encoder is damaged"):
         TableEncoder.from_dict({**saved, "near": {**saved["near"], **damage}})
+
+
+def test_vertices_at_one_place_are_compared_with_some_only() -> None:
+    rng = np.random.default_rng(0)
+    places = np.concatenate([rng.normal(size=(500, 2)), np.zeros((60_000, 2))])
+    distance, who = nearest(places, 11)  # Each with each would be 60,000 times 60,000 pairs.
+    assert (distance[500:] == 0).all()
+    assert (who[500:] >= 500).all()
+    exact = np.linalg.norm(places[:500, None] - places[None, :500], axis=2)
+    np.testing.assert_allclose(distance[:500, 0], 0, atol=1e-12)
+    assert (distance[:500, 1] <= np.sort(exact, axis=1)[:, 1] + 1e-9).all()
+
+
+def test_words_and_values_are_no_coordinates() -> None:
+    names = [
+        "gloss: lat",
+        "gloss: long",
+        "words (letters):  x ",
+        "words (letters):  y ",
+        "a=x",
+        "a=y",
+    ]
+    assert not list(find_coordinates(names))

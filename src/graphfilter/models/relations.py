@@ -23,7 +23,7 @@ from graphfilter.data.graph import Graph
 from graphfilter.models.places import Known, averaging, basis_of
 from graphfilter.models.scaling import or_one
 from graphfilter.tables.columns import MISSING_MARK, Features, with_gaps
-from graphfilter.tables.near import find_coordinates
+from graphfilter.tables.near import find_coordinates, nearest
 
 Columns = NDArray[np.float32]
 # From the numbers of vertices (n, c) to their sums over a relation, of some rows.
@@ -355,13 +355,11 @@ def near_places(
 
 
 def _nearest(places: NDArray[np.float64], n_near: int, parts: Any) -> sp.csr_array:
-    from scipy.spatial import cKDTree
-
     n = len(places)
     if parts is not None:  # Parts lie apart from each other.
         width = 4 * np.abs(places).max(initial=1)
         places = np.column_stack([places, width * parts])
-    distance, who = cKDTree(places).query(places, range(1, n_near + 2))
+    distance, who = nearest(places, n_near + 1)
     there = who != np.arange(n)[:, None]
     if parts is not None:
         there &= parts[who] == parts[:, None]

@@ -21,9 +21,16 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph, is_wide
-from graphfilter.filters import Config
+from graphfilter.filters import Config, StackedFilterConfig
 from graphfilter.filters.base import described_fields
-from graphfilter.models import ForestConfig, MixedConfig, ModelConfig, Network, NormedConfig
+from graphfilter.models import (
+    ChannelNetworkConfig,
+    ForestConfig,
+    MixedConfig,
+    ModelConfig,
+    Network,
+    NormedConfig,
+)
 from graphfilter.models.base import GROWN, SPARSE_VALUE, Sizes
 from graphfilter.models.places import MOST_PLACES
 from graphfilter.models.relations import MOST_COLUMNS
@@ -36,6 +43,7 @@ from graphfilter.models.views import (
     VIEWS,
 )
 from graphfilter.operators import OPERATORS
+from graphfilter.operators.operator import channel_names
 from graphfilter.splits import Split
 from graphfilter.training import TrainConfig
 from graphfilter.util.errors import ConfigError, check_name
@@ -227,6 +235,9 @@ PATIENCE_OF_FEW = 9000
 # A graph is wide where so many steps do not lead far. Layers of a network with batch norms there,
 # of which fewer would see little, and its dropout: each layer of more drops less.
 STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
+# Layers of all the filters of one network: those of a directed graph without edge types. Of more
+# channels each has fewer, so that an epoch costs the same.
+LAYERS_OF_CHANNELS = 48
 
 _OF_COMMITTEE = ("loss_up_to", "folds_up_to", "few_labels", "refits")
 _SHARED = ("max_epochs", "patience", "monitor")
@@ -350,9 +361,14 @@ def _adapted(member: System, graph: Graph) -> System:
     """Return a member as it is trained on a graph.
 
     Of features that are too many for boosted trees, trees that vote see compressed ones. A network
-    is as deep as the graph is wide, and knows how many of its columns are links.
+    is as deep as the graph is wide, and knows how many of its columns are links. Where channels are
+    many, the filter of each has fewer layers.
     """
     model = member.model
+    if isinstance(model, ChannelNetworkConfig) and isinstance(model.filter, StackedFilterConfig):
+        most = max(1, LAYERS_OF_CHANNELS // len(channel_names(graph)))
+        filter = replace(model.filter, n_layers=min(model.filter.n_layers, most))
+        return replace(member, model=replace(model, filter=filter))
     if isinstance(model, NormedConfig) and is_wide(graph, STEPS):
         deeper = replace(model, n_layers=LAYERS_OF_WIDE, dropout=DROPOUT_OF_WIDE)
         return replace(member, model=deeper)

@@ -29,16 +29,32 @@ _ORIGIN = " (above "
 def find_coordinates(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the numbers of columns that are coordinates of one place, latitude or x first.
 
-    >>> list(find_coordinates(["size", "Start Long", "Start Lat", "y"]))
+    A word of a text, and a value of a category, is no coordinate.
+
+    >>> list(find_coordinates(["size", "Start Long", "Start Lat", "y", "gloss: x", "gloss: y"]))
     [(2, 1)]
     """
-    at = {name.partition(_ORIGIN)[0].lower(): i for i, name in enumerate(names)}
+    numbers = ((i, name) for i, name in enumerate(names) if "=" not in name and ": " not in name)
+    at = {name.partition(_ORIGIN)[0].lower(): i for i, name in numbers}
     for first, second in COORDINATES:
         for name, i in at.items():
             if first in name and not name.endswith(MISSING_MARK):
                 other = re.sub(rf"(?<![^\W_]){first}(?![^\W_])", second, name)
                 if other != name and other in at:
                     yield i, at[other]
+
+
+def nearest(points: Array, k: int) -> tuple[Array, NDArray[np.intp]]:
+    """Return the distances (n, k) to the points nearest to each, itself among them, and which.
+
+    Where most share a place with another, they lie in a row there: else all would be compared.
+    """
+    if len(np.unique(points, axis=0)) >= len(points) / 2:
+        return cKDTree(points).query(points, range(1, k + 1))
+    row = np.linspace(0, 1e-9 * np.ptp(points, axis=0).max(initial=1e-9), len(points))
+    apart = np.column_stack([points, row])
+    who = cKDTree(apart).query(apart, range(1, k + 1))[1]
+    return np.linalg.norm(points[who] - points[:, None], axis=2), who
 
 
 def read_places(features: Features, feature_names: Sequence[str], columns: Sequence[str]) -> Array:
@@ -102,7 +118,7 @@ class Near:
             )
         if (k := min(N_NEAREST, len(there) - 1)) < 1:
             return np.empty((0, 2), np.int32), np.empty(0)
-        distance, who = cKDTree(points).query(points, k + 1)
+        distance, who = nearest(points, k + 1)
         own = who == np.arange(len(there))[:, None]
         # Where so many are at one place that a vertex is not among its own nearest.
         own[~own.any(axis=1), -1] = True
