@@ -131,13 +131,28 @@ class Fitted(SizedNetwork[ConfigT]):
     ) -> Any:
         """Take tensors of any size, after checking them."""
         kind = self.config.kind
-        types = {name: tensor.dtype for name, tensor in state_dict.items()}
-        if types != self.kept or not self.is_whole(state_dict):
+        state = {name: self.narrowed(name, value) for name, value in state_dict.items()}
+        types = {name: tensor.dtype for name, tensor in state.items()}
+        if types != self.kept or not self.is_whole(state):
             raise ModelFileError(
                 f"a saved {kind} must have its own tensors and no others; it is damaged. Fit again."
             )
-        for name in state_dict:
-            setattr(self, name, state_dict[name].clone())
+        for name in state:
+            setattr(self, name, state[name].clone())
+
+    def narrowed(self, name: str, values: Tensor) -> Tensor:
+        """Return values of twice the bytes, as 0.2 kept some, as they are kept; others as they are.
+
+        A threshold is not above what it was, so that as many numbers in float32 are below it.
+        """
+        kinds = values.dtype, self.kept.get(name)
+        if kinds == (torch.int64, torch.int32):
+            return values.to(torch.int32)
+        if name != "threshold" or kinds != (torch.float64, torch.float32):
+            return values
+        made = values.float()
+        below = made.nextafter(made.new_tensor(-torch.inf))
+        return torch.where(made.double() > values, below, made)
 
 
 # What a class gets that no training vertex has.
@@ -145,14 +160,14 @@ NEVER = -20.0
 # Rows that go down the trees at once, times trees: what they touch fits a cache.
 CELLS = 1024 * 200
 _NODES = {
-    "threshold": torch.float64,
-    "feature": torch.int64,
-    "left": torch.int64,
-    "right": torch.int64,
+    "threshold": torch.float32,
+    "feature": torch.int32,
+    "left": torch.int32,
+    "right": torch.int32,
     "missing_left": torch.bool,
 }
 # What every kind of trees keeps.
-TREES = {"roots": torch.int64, **_NODES}
+TREES = {"roots": torch.int32, **_NODES}
 
 
 class TreeNodes(Fitted[ConfigT]):
@@ -195,7 +210,8 @@ class TreeNodes(Fitted[ConfigT]):
             joined[side] = np.where(leaf, here, joined[side].astype(np.int64) + shift)
         joined["feature"] = np.where(leaf, 0, joined["feature"].astype(np.int64))
         for name, values in ({"roots": first} | joined | kept).items():
-            setattr(self, name, torch.from_numpy(values.astype(_numpy(self.kept[name]))))
+            values = self.narrowed(name, torch.from_numpy(values))
+            setattr(self, name, values.to(self.kept[name]))
 
     def is_whole(self, state: Mapping[str, Tensor]) -> bool:
         """Children come after their parents, so every path ends."""
@@ -258,10 +274,6 @@ def _leaves(trees: Mapping[str, Tensor], columns: NDArray[Any]) -> NDArray[np.in
         moving, first, here = moving[moved], first[moved], following[moved]
         node[moving] = here
     return node.reshape(n_rows, n_trees)
-
-
-def _numpy(dtype: torch.dtype) -> Any:
-    return torch.zeros(0, dtype=dtype).numpy().dtype
 
 
 # A leaf holds at least one of so many training vertices, so that a tree on many has few leaves.
@@ -342,7 +354,7 @@ class Forest(TreeNodes[ForestConfig], config=ForestConfig):
 
     kept: ClassVar[dict[str, torch.dtype]] = {
         **TREES,
-        "first": torch.int64,
+        "first": torch.int32,
         "voted": torch.int32,
         "votes": torch.float32,
         "seen": torch.bool,

@@ -200,7 +200,7 @@ class KernelMachine(Fitted[KernelConfig], config=KernelConfig):
 
     kept: ClassVar[dict[str, torch.dtype]] = {
         "offsets": torch.int64,
-        "columns": torch.int64,
+        "columns": torch.int32,
         "values": torch.float32,
         "coefficients": torch.float64,
         "start": torch.float64,
