@@ -43,7 +43,7 @@ Shown = NDArray[np.bool_]
 # Vertices two steps away, and vertices that share a value, which are seen; neighbours always are.
 MOST_SECOND, MOST_SHARING = 150, 60
 # Vertices of all copies that are asked about together.
-AT_ONCE = 40_000
+AT_ONCE = 10_000
 # Orders in which parts are shown, each with its reverse.
 N_ORDERS = 2
 # Above this share of stored values the average of a sparse column is told; below it, zero.

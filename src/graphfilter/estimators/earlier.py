@@ -16,6 +16,7 @@ from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import GraphError
+from graphfilter.util.machine import blocks
 
 # Numbers that are kept of each vertex's features, to tell whether its id still means the same.
 SKETCH = 4
@@ -28,6 +29,8 @@ NO_IDS = (
     "The model keeps no ids (`as_of` and `forget_ids` leave them out): every vertex counts as new, "
     "and members that know vertices by their links are not used."
 )
+# Vertices whose features are scaled at a time.
+_ROWS_AT_ONCE = 1 << 10
 # Pairs of vertices whose distance is the measure.
 _PAIRS = 10_000
 # A VertexEstimator: it is made of these parts, which therefore cannot import it.
@@ -170,9 +173,12 @@ def _check_once(names: Sequence[Any], ids: NDArray[np.int64]) -> None:
 def _sketch(graph: Graph, scaler: FeatureScaler) -> NDArray[np.float32]:
     """Return random projections of scaled features, the same ones for every graph."""
     assert graph.features is not None
-    features: Features = scaler.transform(graph.features)
+    features: Features = graph.features
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(features.shape[1], SKETCH))
-    return np.asarray(features @ signs.astype(np.float32), dtype=np.float32)
+    made = np.empty((graph.n_vertices, SKETCH), dtype=np.float32)
+    for rows in blocks(len(made), _ROWS_AT_ONCE):
+        made[rows] = scaler.transform(features[rows]) @ signs.astype(np.float32)
+    return made
 
 
 def ids_of(graph: Graph) -> Sequence[Any]:

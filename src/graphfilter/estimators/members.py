@@ -60,8 +60,8 @@ class FittedMember:
     folds : array (K,) or (K, T), optional
         Of a committee: the same in the pools that were fitted without a fold each.
     growing : array (S,) or (S, T), optional
-        Of a committee that knows vertices: the same in the pools for graphs of which the shares
-        ``KNOWN_SHARES`` are known.
+        Of a committee, or a network, that knows vertices: the same in the pools for graphs of
+        which the shares ``KNOWN_SHARES`` are known.
     held_fold : int, optional
         Of a committee whose networks each held a fold of the labelled vertices out: which one.
         Those of one kind follow each other, in the order of their folds.
@@ -129,9 +129,16 @@ def fitted_members(
     for outcome in outcomes:
         if not isinstance(outcome, CommitteeOutcome):
             network = outcome.network.cpu()
+            growing = None
+            if network.config.recognises:  # It is told what is known in a graph that grows.
+                n_outputs = () if prepared.targets is None else prepared.targets.shape[1:]
+                growing = np.full((len(KNOWN_SHARES), *n_outputs), share)
             members.append(
-                FittedMember(outcome.system, network, outcome.result, share, weight_elsewhere=share)
-            )
+                FittedMember(
+                    outcome.system, network, outcome.result, share, weight_elsewhere=share,
+                    growing=growing,
+                )
+            )  # fmt: skip
             outputs.append(outcome.probabilities)
             continue
         here, there = outcome.pool, outcome.elsewhere

@@ -24,7 +24,7 @@ from graphfilter.estimators.calibration import Calibration
 from graphfilter.estimators.earlier import FittedEstimator, KnownVertices
 from graphfilter.estimators.members import KNOWN_SHARES, FittedMember, has_folds
 from graphfilter.filters.base import read_config
-from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network
+from graphfilter.models import ChannelNetwork, Fitted, ModelConfig, Network, ToldHopsConfig
 from graphfilter.models.scaling import SCALINGS, FeatureScaler
 from graphfilter.models.views import MISSED, VIEWS
 from graphfilter.operators import OPERATORS
@@ -278,7 +278,10 @@ def _rebuild(cls: type[E], config: dict[str, Any], tensors: dict[str, Tensor], m
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     estimator.has_edges_ = saved.has_edges
     stored = sum(value.numel() for value in tensors.values())
-    system = estimator.system_ = estimator.build_system()
+    system = estimator.build_system()
+    if isinstance(system.model, ToldHopsConfig) and "member0.begun" not in tensors:  # Of 0.2.
+        system = dataclasses.replace(system, model=system.model.untold())
+    estimator.system_ = system
     counts = {"n_features": saved.n_features, "n_members": estimator.n_members}
     _check_counts(system.settings() | counts, stored)
     estimator.scaler_ = saved.scaler(tensors)

@@ -1,15 +1,22 @@
 """HopNetwork: a perceptron on features that were averaged over neighbours beforehand.
 
+ToldHops: the same, and then another one that is told what is known of the neighbours.
+
 WeightedHops: hops of features, each with its own layer, joined by learned weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphfilter.data.store import KEPT_FROM_BYTES
@@ -31,16 +38,29 @@ from graphfilter.models.layers import (
     linear_side_by_side,
 )
 from graphfilter.operators import Operator
+from graphfilter.operators.kernels import make_kernel
 from graphfilter.operators.polynomial import COLUMNS, stack_powers
+from graphfilter.util.errors import GraphError
 from graphfilter.util.machine import blocks
 
-__all__ = ["HopNetwork", "HopNetworkConfig", "WeightedHops", "WeightedHopsConfig"]
+__all__ = [
+    "HopNetwork",
+    "HopNetworkConfig",
+    "ToldHops",
+    "ToldHopsConfig",
+    "WeightedHops",
+    "WeightedHopsConfig",
+]
 
 # Bytes of hops that are read at a time. Not by the memory there is: the same seed must give the
 # same batches on every machine.
 READ_BYTES = 1 << 25
 # Bytes that are held of the vertices read at a time, and of each vertex.
 READING, PER_VERTEX = 4 * READ_BYTES, 40
+# Epochs after which what is foretold of others is worth being told, at least.
+FIRST_EPOCHS = 6
+# Vertices that are answered for at a time, and those that scales are chosen by.
+ANSWERED, SCALED = 1 << 13, 1 << 10
 
 
 @dataclass(frozen=True)
@@ -124,9 +144,14 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
             return self.rows(hops, generator)
         # Not joined at the end: small results between large blocks leave holes in memory.
         logits = self.head.weight.new_empty(len(hops), self.head.weight.shape[1])
-        for here in blocks(len(hops), self.rows_at_once):
-            logits[here] = self.rows(hops[here])
+        for here, part in self.groups(operator, hops):
+            logits[here] = part
         return logits
+
+    def groups(self, operator: Operator, hops: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the logits of some vertices after others, and which they are."""
+        for here in blocks(len(hops), min(self.rows_at_once, ANSWERED)):
+            yield here, self.rows(hops[here])
 
     def hops(self, operator: Operator, x: Input) -> Tensor:
         """Return the hops (n, K + 1, d) of features; hops as they are."""
@@ -146,10 +171,220 @@ class HopNetwork(SizedNetwork[HopNetworkConfig], config=HopNetworkConfig):
             hops = hops * drop(hops.new_ones(len(hops), 1, hops.shape[2]), self.rate, generator)
         if not self.encoders:
             return self.head(hops.flatten(1))
-        hidden = [layer(hops[:, k]) for k, layer in enumerate(self.encoders)]
+        return self.answer([layer(hops[:, k]) for k, layer in enumerate(self.encoders)], generator)
+
+    def answer(self, hidden: Sequence[Tensor], generator: Draws = None) -> Tensor:
+        """Return the logits of what each hop's layer gives."""
         return self.head(
-            torch.relu(torch.cat(hidden, dim=1)), dropout=self.rate, generator=generator
+            torch.cat([*hidden], dim=1).relu_(), dropout=self.rate, generator=generator
         )
+
+
+@dataclass(frozen=True)
+class ToldHopsConfig(HopNetworkConfig):
+    """Of :class:`ToldHops`.
+
+    Parameters
+    ----------
+    dropout : float
+        On hidden layers.
+    n_hops, hidden_size, batch_size : int
+        As of a :class:`HopNetworkConfig`.
+    first_steps : int
+        Steps after which the first network is done, in whole epochs, and at least in
+        :data:`FIRST_EPOCHS`.
+    """
+
+    recognises: ClassVar[bool] = True
+
+    dropout: float = 0.3
+    first_steps: int = 320
+
+    def memory(self, sizes: Sizes, available: int) -> Working:
+        working = super().memory(sizes, available)
+        told = 16 * sizes.n_vertices * (sizes.n_classes + 1)
+        return replace(working, hidden=working.hidden + told)
+
+    def untold(self) -> HopNetworkConfig:
+        """Return what a network of 0.2 of the same name was."""
+        return HopNetworkConfig(self.dropout, self.n_hops, self.hidden_size, self.batch_size)
+
+
+class ToldHops(HopNetwork, config=ToldHopsConfig):
+    r"""Hops on one scale, then a second network that is told what is known of the neighbours.
+
+    .. math:: \hat y = g\Bigl(x,\; \log d,\; d^{-1/2} A\, q\Bigr), \qquad
+              q_u = \begin{cases} y_u & \text{if it was told} \ f(P^k x)_u & \text{else}
+              \end{cases}
+
+    The first network f is a :class:`HopNetwork` whose hops have mean 0, and the deviation that
+    their column has before it is averaged, which takes most of it away. Once it has trained for a
+    while it stays as it is, and says what the vertices are whose label is not known. The second
+    one g sees a vertex by itself and the sum of what its neighbours are (Huang et al. 2021,
+    *Combining Label Propagation and Simple Models*; Sun et al. 2021, *Scalable and Adaptive Graph
+    Neural Networks*). No vertex is its own neighbour, and what f says of others does not depend
+    on a label that g is to find, other than by its weights: a vertex never sees its own label.
+    Where validation vertices say that the first was better alone, it answers.
+
+    Shapes
+    ------
+    x : (n, d), or the hops (n, K + 1, d);  output : (n, n_classes)
+
+    Examples
+    --------
+    >>> import graphfilter as gf
+    >>> g = gf.load_dataset("karate")
+    >>> clf = gf.SystemClassifier(model="hop-mlp@first_steps=20", max_epochs=40, random_state=0)
+    >>> clf.fit(graph=g).predict_proba().shape
+    (34, 2)
+    """
+
+    shift: Tensor
+    scale: Tensor
+    told_shift: Tensor
+    told_scale: Tensor
+    told_rows: Tensor
+    told_values: Tensor
+    link: Tensor
+    begun: Tensor
+
+    def make_layers(self, n_features: int, n_classes: int, generator: Draws) -> None:
+        super().make_layers(n_features, n_classes, generator)
+        width, n_in = self.config.hidden_size, n_features + n_classes + 1
+        sizes = [n_in, n_classes] if width is None else [n_in, width, n_classes]
+        self.second = nn.ModuleList(Linear(n, m, generator) for n, m in pairwise(sizes))
+        shape = self.config.n_hops + 1, n_features
+        for name, made in {
+            "shift": torch.zeros(shape),
+            "scale": torch.ones(shape),
+            "told_shift": torch.zeros(n_classes + 1),
+            "told_scale": torch.ones(n_classes + 1),
+            "told_rows": torch.zeros(0, dtype=torch.int64),
+            "told_values": torch.zeros(0, n_classes),
+            # Of logits: 0 to shares of classes, 1 to those of labels, 2 to numbers.
+            "link": torch.zeros(1, dtype=torch.int8),
+            # Whether the second network answers.
+            "begun": torch.zeros(1, dtype=torch.int8),
+        }.items():
+            self.register_buffer(name, made)
+
+    def first_epochs(self, n_steps: int) -> int:
+        """Return how many epochs of so many steps the first network trains."""
+        assert isinstance(self.config, ToldHopsConfig)
+        return max(FIRST_EPOCHS, -(-self.config.first_steps // n_steps))
+
+    def tell(self, targets: Tensor, rows: Tensor) -> None:
+        self.told_rows = rows.sort().values
+        self.told_values = values = targets[self.told_rows].to(self.head.weight)
+        marks = bool(((values == 0) | (values == 1)).all())
+        one_each = marks and bool((values.sum(dim=1) == 1).all())
+        self.link.fill_(0 if one_each else 1 if marks else 2)
+
+    def recognising(self, numbers: NDArray[np.int64]) -> Self:
+        made, rows = copy.deepcopy(self), self.told_rows.cpu().numpy()
+        here = np.flatnonzero(np.isin(numbers, rows))
+        place = torch.from_numpy(np.searchsorted(rows, numbers[here])).to(self.told_rows.device)
+        made.told_rows = torch.from_numpy(here).to(self.told_rows.device)
+        made.told_values = self.told_values[place]
+        return made
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Take what is told of any number of vertices."""
+        rows, values = state_dict.get("told_rows"), state_dict.get("told_values")
+        if rows is not None and values is not None:
+            if rows.ndim != 1 or (rows.diff() <= 0).any() or (rows < 0).any():
+                raise ValueError("told_rows must be the numbers of vertices, in their order")
+            if values.shape != (len(rows), self.told_values.shape[1]):
+                raise ValueError("told_values must have a row per vertex and a column per output")
+            if len(rows) != len(self.told_rows):
+                self.told_rows = self.told_rows.new_zeros(rows.shape)
+                self.told_values = self.told_values.new_zeros(values.shape)
+        return super().load_state_dict(state_dict, strict, assign)
+
+    def standardise(self, hops: Tensor, train: Tensor) -> None:
+        """Choose the scale of each hop by training vertices."""
+        mean = square = torch.zeros(hops.shape[1:], dtype=torch.float64)
+        for rows in (groups := train.split(min(self.rows_at_once, SCALED))):
+            mean = mean + hops[rows].double().sum(dim=0) / len(train)
+        for rows in groups:
+            square = square + (hops[rows].double() - mean).square().sum(dim=0)
+        deviation = (square / len(train)).sqrt()
+        own = deviation[:1]
+        # What does not vary, but by rounding, is left as it is.
+        varies = (deviation > 1e-6 * own) & (own > 0)
+        self.shift.copy_(mean)
+        self.scale.copy_(torch.where(varies, deviation / own, 1.0))
+
+    def begin_second(self, operator: Operator, hops: Tensor, train: Tensor) -> Tensor:
+        """Leave the first network as it is; return what the second is told (n, n_classes + 1)."""
+        told = self.around(operator, hops)
+        if not self.begun:
+            known = told[train.to(told.device)].double()
+            self.told_shift.copy_(known.mean(dim=0))
+            deviation = known.std(dim=0, correction=0)
+            self.told_scale.copy_(torch.where(deviation > 1e-6, deviation, 1.0))
+            self.begun.fill_(1)
+        return told
+
+    def around(self, operator: Operator, hops: Tensor) -> Tensor:
+        """Return what is known or foretold of neighbours, and their number (n, n_classes + 1)."""
+        n, weight = len(hops), self.head.weight
+        answers = (partial(torch.softmax, dim=1), torch.sigmoid, torch.Tensor.clone)[int(self.link)]
+        if len(self.told_rows) and int(self.told_rows[-1]) >= n:
+            raise GraphError(
+                f"this network was told the labels of more vertices than the {n:,} of the graph; "
+                "use `recognising` to say which of them are the same."
+            )
+        said = weight.new_ones(n, weight.shape[1] + 1)
+        with torch.no_grad():
+            for here, logits in super().groups(operator, hops):
+                said[here, :-1] = answers(logits)
+            said[self.told_rows, :-1] = self.told_values
+            # Without loops: no vertex is told of itself.
+            links = replace(operator.factors()[0], scale=None, diagonal=None, sign=1.0)
+            said = said.to(operator.dtype)
+            sums = make_kernel(links, operator.dtype).multiply(said, out=torch.empty_like(said))
+            degrees = torch.where(sums[:, -1:] > 0, sums[:, -1:], 1.0)
+            sums[:, :-1] *= degrees.rsqrt()
+            sums[:, -1:] = degrees.log()
+        return sums.to(weight)
+
+    def forward(self, operator: Operator, x: Input, generator: Draws = None) -> Tensor:
+        if self.training and self.begun:
+            hops = self.hops(operator, x)
+            return self.knowing(hops, self.around(operator, hops), generator)
+        return super().forward(operator, x, generator)
+
+    def groups(self, operator: Operator, hops: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        if not self.begun:
+            yield from super().groups(operator, hops)
+            return
+        told = self.around(operator, hops)
+        for here in blocks(len(hops), min(self.rows_at_once, ANSWERED)):
+            yield here, self.knowing(hops[here], told[here])
+
+    def rows(self, hops: Tensor, generator: Draws = None) -> Tensor:
+        hops = hops.to(self.head.weight)
+        if not self.encoders:
+            return self.head(((hops - self.shift) / self.scale).flatten(1))
+        hidden: list[Tensor] = []
+        for k, layer in enumerate(self.encoders):
+            # The layer is scaled, which is smaller than the hop.
+            assert isinstance(layer, Linear)
+            weight = layer.weight / self.scale[k, :, None]
+            hidden.append(torch.addmm(layer.bias - self.shift[k] @ weight, hops[:, k], weight))
+        return self.answer(hidden, generator)
+
+    def knowing(self, hops: Tensor, told: Tensor, generator: Draws = None) -> Tensor:
+        """Return the logits of the second network from hops and what is told of neighbours."""
+        own = (hops[:, 0].to(self.head.weight) - self.shift[0]) / self.scale[0]
+        hidden = torch.cat([own, (told - self.told_shift) / self.told_scale], dim=1)
+        *inner, last = self.second
+        for layer in inner:
+            hidden = torch.relu(layer(hidden))
+        return last(hidden, dropout=self.rate, generator=generator)
 
 
 @dataclass(frozen=True)

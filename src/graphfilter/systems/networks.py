@@ -133,7 +133,7 @@ def predict_into(
 def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
     network, x = ready.networks[0].eval(), ready.x
     if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
-        yield from (network.rows(x[rows]) for rows in blocks(len(x), ROWS_AT_ONCE))
+        yield from (part for _, part in network.groups(ready.operator, x))
         return
     yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
 

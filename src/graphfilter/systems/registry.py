@@ -295,9 +295,10 @@ FILTER_SYSTEMS = (
     peer(
         "hop-mlp",
         "MLP on hops",
-        models.HopNetworkConfig(),
+        models.ToldHopsConfig(),
         "Frasca et al. 2020, SIGN: Scalable Inception Graph Neural Networks",
-        patience=50,
+        learning_rate=0.003,
+        patience=20,
     ),
     System(
         "trees",

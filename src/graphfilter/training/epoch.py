@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphfilter.filters.base import ADDED
-from graphfilter.models import HopNetwork, Network, SideBySide
+from graphfilter.models import HopNetwork, Network, SideBySide, ToldHops
+from graphfilter.models.hops import ANSWERED
 from graphfilter.operators import SparseFeatures
 from graphfilter.splits import Split
 from graphfilter.training.scores import MONITORS, Monitor
@@ -163,6 +164,8 @@ class Run:
         self.n_steps = 1
         if isinstance(model, HopNetwork):
             self.n_steps = Batches.of(model, split.train).n_steps
+        # Before them it does not wait for a better score.
+        self.first = model.first_epochs(self.n_steps) if isinstance(model, ToldHops) else 0
         train, val = labels[self.train], labels[self.val]
         if not (task.known(train).all() and task.known(val).all()):
             raise GraphError("training and validation vertices must be labelled.")
@@ -236,7 +239,7 @@ class Run:
             self.best_epoch = len(self.history["loss"])
         if improved:
             self.waited = 0
-        elif self.learning:
+        elif self.learning and len(self.history["loss"]) > self.first:
             self.waited += 1
             if self.patience_left <= 0:
                 self.stopped = "patience"
@@ -267,6 +270,15 @@ class Run:
                 raise ValueError("the history of a run continues after its end")
             self.update(scores, scalars)
         self.stopped = self.stopped or called_off
+
+    def steps(self, n_epochs: int) -> dict[Tensor, int]:
+        """Return how many steps each weight has taken after so many epochs."""
+        model, n_steps = self.model, n_epochs * self.n_steps
+        first = min(n_steps, self.first * self.n_steps) if isinstance(model, ToldHops) else n_steps
+        steps: dict[Tensor, int] = dict.fromkeys(model.parameters(), first)
+        if isinstance(model, ToldHops):
+            steps |= dict.fromkeys(model.second.parameters(), n_steps - first)
+        return steps
 
     def scalars(self) -> Tensor:
         """Return the filter's learnable scalars in one row, where they lie."""
@@ -367,7 +379,7 @@ class BatchEpoch:
         hops, labels = run.model.hops(lesson.operator, lesson.x), lesson.labels
         self._run, self._network = run, run.model
         self._generator, self._optimizer = generator, optimizer
-        self._hops, self._labels = hops, labels
+        self._operator, self._hops, self._labels = lesson.operator, hops, labels
         of_class, own = lesson.class_weight, lesson.weight
         self._weights = run.task.vertex_weights(labels, of_class, own).float()
         self._batches = Batches.of(run.model, run.train.cpu().numpy())
@@ -378,10 +390,18 @@ class BatchEpoch:
         self._pool = hops.new_empty(most, *hops.shape[1:])
         n_outputs = run.model.head.bias.shape[0]
         self._logits = torch.zeros(len(labels), 1, n_outputs, device=labels.device)
+        self._told: Tensor | None = None
 
     def __call__(self) -> None:
         """Train and score the run, and record the result."""
-        run, network = self._run, self._network
+        run, network, n_done = self._run, self._network, len(self._run.history["loss"])
+        if isinstance(network, ToldHops):
+            network.eval()
+            seen = self._hops, self._batches.vertices
+            if not n_done:
+                network.standardise(*seen)
+            elif n_done >= run.first and self._told is None:
+                self._told = network.begin_second(self._operator, *seen)
         network.train()
         for vertices, batches in self._batches.draw(self._generator):
             pool = self._read(vertices)
@@ -389,8 +409,8 @@ class BatchEpoch:
                 self._step(vertices[places], pool.index_select(0, places))
         network.eval()
         with torch.no_grad():
-            for vertices in self._validated.split(self._batches.pool):
-                self._logits[vertices, 0] = network.rows(self._read(vertices))
+            for vertices in self._validated.split(min(self._batches.pool, ANSWERED)):
+                self._logits[vertices, 0] = self._outputs(vertices, self._read(vertices))
             loss = self._trained.mean_loss(self._logits)
             scores = self._scored.scores(self._logits, run.monitor)
             values = torch.cat([loss[None].double(), scores])[:, 0].cpu().numpy()
@@ -401,9 +421,17 @@ class BatchEpoch:
         """Return the hops of some vertices, where those of others were before."""
         return torch.index_select(self._hops, 0, vertices, out=self._pool[: len(vertices)])
 
+    def _outputs(self, vertices: Tensor, hops: Tensor) -> Tensor:
+        """Return the logits of some vertices from their hops, by the network that trains now."""
+        network = self._network
+        if isinstance(network, ToldHops) and self._told is not None:
+            told = self._told[vertices.to(self._told.device)]
+            return network.knowing(hops, told, self._generator)
+        return network.rows(hops, self._generator)
+
     def _step(self, vertices: Tensor, hops: Tensor) -> None:
         task, rows = self._run.task, vertices.to(self._labels.device)
-        outputs = self._network.rows(hops, self._generator)[:, None]
+        outputs = self._outputs(vertices, hops)[:, None]
         losses = task.losses(outputs, task.aligned(self._labels[rows], 1))[:, 0]
         weights = self._weights[rows]
         # A batch may be of classes alone that weigh nothing.

@@ -308,7 +308,7 @@ class Training:
             length = len(run.history["loss"])
             if not (length == epoch if run.training else 1 <= length <= epoch):
                 raise ValueError(f"run {r} has {length} epochs of {epoch}")
-            steps |= dict.fromkeys(run.model.parameters(), length * run.n_steps)
+            steps |= run.steps(length)
         expected = self._state()
         parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
         moments: dict[int, dict[str, Tensor]] = {}
