@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from tests.compatibility.write_files import FILES, SMALL, graph
 
 import graphfilter as gf
 from graphfilter.cli import main
+from graphfilter.models import HopNetwork, HopNetworkConfig
 from graphfilter.runs.loading import load_run
+from graphfilter.systems import SYSTEMS, get_system
 from graphfilter.training import Callback
 from graphfilter.util.errors import ModelFileError
 
@@ -93,3 +96,18 @@ def test_checkpoint_is_resumed_to_the_same_model_or_refused(version: str, tmp_pa
     np.testing.assert_allclose(
         estimator.predict_proba(g.features, graph=g), said(version)["sgf"], **CLOSE
     )
+
+
+def test_hop_mlp_of_0_2_is_loaded_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was one network, of the same name, whose file names no second one."""
+    g, now = graph(), get_system("hop-mlp")
+    monkeypatch.setitem(SYSTEMS._own, "hop-mlp", replace(now, model=HopNetworkConfig()))
+    clf = gf.SystemClassifier(model="hop-mlp", max_epochs=4, random_state=0).fit(graph=g)
+    clf.save(tmp_path)
+    monkeypatch.setitem(SYSTEMS._own, "hop-mlp", now)
+    loaded = gf.SystemClassifier.load(tmp_path)
+    assert type(loaded.members_[0]) is HopNetwork
+    expected = clf.predict_proba(g.features, graph=g)
+    np.testing.assert_allclose(loaded.predict_proba(g.features, graph=g), expected, **CLOSE)

@@ -28,6 +28,8 @@ from graphfilter.models import (
     NormedConfig,
     NormedNetwork,
     ToldConfig,
+    ToldHops,
+    ToldHopsConfig,
     ToldNetwork,
     WeightedHops,
     WeightedHopsConfig,
@@ -577,6 +579,65 @@ def test_dropout_hides_a_feature_at_every_hop(hop_graph: Graph) -> None:
     sums = network.rows(torch.ones(1000, 4, 70), torch.Generator().manual_seed(0))[:, 0]
     assert set(sums.tolist()) == {0.0, 8.0}
     assert 0.45 < float((sums > 0).float().mean()) < 0.55
+
+
+def make_told_hops(hop_graph: Graph, **options: object) -> ToldHops:
+    """Return a network in its second stage, which is told a third of the classes."""
+    config = ToldHopsConfig(**{"hidden_size": 8, **options})  # pyright: ignore[reportArgumentType]
+    network = ToldHops(
+        hop_graph.n_features, 2, config, generator=torch.Generator().manual_seed(0)
+    ).eval()
+    classes = nn.functional.one_hot(torch.tensor(hop_graph.labels)).float()
+    network.tell(classes, torch.arange(0, 50, 3))
+    hops = network.hops(augmented_adjacency(hop_graph), features_of(hop_graph))
+    network.standardise(hops, network.told_rows)
+    network.begin_second(augmented_adjacency(hop_graph), hops, network.told_rows)
+    return network
+
+
+@pytest.mark.parametrize("kind", [augmented_adjacency, laplacian])
+def test_what_neighbours_are_is_summed_up_as_its_equation_says(hop_graph: Graph, kind) -> None:
+    network, operator = make_told_hops(hop_graph), kind(hop_graph)
+    hops = network.hops(operator, features_of(hop_graph))
+    said = torch.cat([network.rows(hops)]).softmax(1)
+    said[network.told_rows] = network.told_values
+    adjacency, degrees = torch.tensor(hop_graph.adjacency.toarray()), hop_graph.degrees
+    found, d = network.around(operator, hops), torch.tensor(degrees)[:, None].clamp(min=1)
+    torch.testing.assert_close(found[:, :2], (adjacency.float() @ said) / d.sqrt().float())
+    torch.testing.assert_close(found[:, 2:], d.log().float())
+
+
+def test_vertex_is_never_told_its_own_label(hop_graph: Graph) -> None:
+    """To the bit: what it answers does not change with what is told of it alone."""
+    network, operator = make_told_hops(hop_graph), augmented_adjacency(hop_graph)
+    before = network(operator, features_of(hop_graph))
+    for row, vertex in enumerate(network.told_rows.tolist()):
+        kept = network.told_values[row].clone()
+        network.told_values[row] = kept.flip(0)
+        after = network(operator, features_of(hop_graph))
+        network.told_values[row] = kept
+        assert torch.equal(after[vertex], before[vertex])
+        near = torch.tensor(hop_graph.adjacency[[vertex]].indices)
+        assert not torch.equal(after[near], before[near]) or not len(near)
+
+
+def test_told_network_knows_vertices_in_another_order(hop_graph: Graph) -> None:
+    network, numbers = make_told_hops(hop_graph), np.random.default_rng(0).permutation(50)
+    ends = np.argsort(numbers)[hop_graph.edges]
+    moved = Graph.from_edges(ends, 50, features=np.asarray(hop_graph.features)[numbers])
+    answers = network(augmented_adjacency(hop_graph), features_of(hop_graph))
+    found = network.recognising(numbers)(augmented_adjacency(moved), features_of(moved))
+    torch.testing.assert_close(found, answers[torch.tensor(numbers)], rtol=1e-4, atol=1e-4)
+    assert not len(network.recognising(np.zeros(0, dtype=np.int64)).told_rows)
+
+
+def test_every_hop_gets_the_deviation_of_its_column(hop_graph: Graph) -> None:
+    network = make_told_hops(hop_graph)
+    hops = network.hops(augmented_adjacency(hop_graph), features_of(hop_graph)).double()
+    scaled = ((hops - network.shift) / network.scale)[network.told_rows]
+    deviation = scaled.std(dim=0, correction=0)
+    torch.testing.assert_close(deviation, deviation[:1].expand_as(deviation), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(scaled.mean(dim=0), torch.zeros(5, 70).double(), atol=1e-5, rtol=0)
 
 
 HOPS_GRAPH = make_csbm(30, mean_degree=4, n_features=5, frequency=1.2, seed=0)

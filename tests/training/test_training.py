@@ -18,7 +18,7 @@ import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
 from graphfilter.filters import ChebyshevFilter, IdentityFilter, StackedFilter
-from graphfilter.models import FilterNetwork, HopNetworkConfig
+from graphfilter.models import FilterNetwork, HopNetworkConfig, ToldHopsConfig
 from graphfilter.operators import adjacency, augmented_adjacency, to_tensor
 from graphfilter.operators.polynomial import stack_powers
 from graphfilter.splits import Split, stratified
@@ -631,17 +631,24 @@ def test_same_seed_gives_the_same_bits_from_features_and_from_hops(graph: Graph)
     assert all(torch.equal(first.state[name], second.state[name]) for name in first.state)
 
 
-def test_batches_resume_to_the_bit(graph: Graph, tmp_path: Path) -> None:
-    config, path = TrainConfig(max_epochs=6), tmp_path / "checkpoint.safetensors"
-    whole = fit(graph, config)
+@pytest.mark.parametrize("stopped_after", [3, 9])
+@pytest.mark.parametrize(
+    "model", [HopNetworkConfig(batch_size=16), ToldHopsConfig(batch_size=16, first_steps=20)]
+)
+def test_batches_resume_to_the_bit(
+    graph: Graph, model: HopNetworkConfig, stopped_after: int, tmp_path: Path
+) -> None:
+    """Also in the second stage of those that have one, which begins after six epochs."""
+    config, path = TrainConfig(max_epochs=12), tmp_path / "checkpoint.safetensors"
+    whole = fit(graph, config, model=model)
 
     def stop(progress: Progress) -> None:
-        if progress.epoch == 3:
+        if progress.epoch == stopped_after:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(graph, config, callback=Callback(stop, checkpoint=path))
-    resumed = fit(graph, config, callback=Callback(checkpoint=path, resume=True))
+        fit(graph, config, model=model, callback=Callback(stop, checkpoint=path))
+    resumed = fit(graph, config, model=model, callback=Callback(checkpoint=path, resume=True))
     assert resumed.history["loss"].tolist() == whole.history["loss"].tolist()
     assert all(torch.equal(resumed.state[name], whole.state[name]) for name in whole.state)
     with pytest.raises(ModelFileError, match="another run"):
