@@ -23,7 +23,6 @@ from graphfilter.data import write_store
 from graphfilter.splits import stratified
 from graphfilter.systems import get_system
 from graphfilter.systems.system import estimate_cost
-from graphfilter.util.machine import memory_of_process
 from harness import Record, main, markdown, option_parser, stage
 
 # Vertices, edges, features and classes of each graph, and the systems that are fitted to it.
@@ -65,9 +64,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
             for system in systems:
                 with stage(f"fitting {system} to {sizes[0]:,} vertices"):
                     measured = measure(folder, system)
-                cost = estimate_cost(
-                    get_system(system), graph, len(split.train), memory_of_process()
-                )
+                cost = estimate_cost(get_system(system), graph, len(split.train))
                 peak = cost.memory.peak
                 print(f"{system}: {peak / MIB:,.0f} of {measured / MIB:,.0f} MiB", flush=True)
                 rows.append(

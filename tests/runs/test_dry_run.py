@@ -15,8 +15,6 @@ from graphfilter.systems import get_system
 from graphfilter.systems.system import PROGRAM, estimate_cost
 from graphfilter.util.errors import ConfigError
 
-GIB = 2**30
-
 
 def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> gf.Graph:
     rng = np.random.default_rng(0)
@@ -41,25 +39,16 @@ def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> g
 def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
     system = get_system(name)
     small, large = (
-        estimate_cost(system, make_graph(n, sparse=sparse), n // 2, 64 * GIB).memory
-        for n in (1000, 4000)
+        estimate_cost(system, make_graph(n, sparse=sparse), n // 2).memory for n in (1000, 4000)
     )
     assert PROGRAM < small.peak < large.peak
     assert small.peak <= sum(small.parts().values())
 
 
 def test_cost_of_a_committee_is_that_of_its_largest_member() -> None:
-    cost = estimate_cost(get_system("committee"), make_graph(), 500, 64 * GIB)
+    cost = estimate_cost(get_system("committee"), make_graph(), 500)
     assert len(cost.members) > 4
     assert cost.memory.peak == max(memory.peak for _, memory in cost.members)
-
-
-def test_hidden_columns_are_counted_in_blocks_where_memory_is_short() -> None:
-    graph, wide = make_graph(20_000), get_system("sgf").with_(hidden_size=4096)
-    plenty, little = (estimate_cost(wide, graph, 500, m * GIB) for m in (64, 1))
-    assert (plenty.at_once, little.at_once % 16) == (4096, 0)
-    assert little.at_once < 4096
-    assert little.memory.peak <= 1.1 * GIB < plenty.memory.peak
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
@@ -76,7 +65,7 @@ def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
         gf.data.write_store(graph, store)
         fits.append((str(store), width))
         system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
-        estimated.append(estimate_cost(system, graph, n_train, 64 * GIB).memory.training)
+        estimated.append(estimate_cost(system, graph, n_train).memory.training)
     measured = apart(peaks_of_fits, fits)
     assert isinstance(measured, list), measured
     expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))

@@ -139,7 +139,7 @@ def _show(d: "Diagnosis", graph: "Graph") -> None:
     say(d.advice)
     # On the usual share of the labels.
     available, n_train = memory_of_process(), 3 * d.n_labelled // 5
-    cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train, available)
+    cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train)
     say(
         f"Training the committee takes about {say_bytes(cost.memory.peak)} of memory, of "
         f"{say_bytes(available)}; graphfilter fit --dry-run shows more."

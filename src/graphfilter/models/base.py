@@ -65,8 +65,6 @@ class Working:
     ----------
     hidden, gradients, optimizer : int
         What is kept for the gradient, what gradients take, and weights with their moments.
-    columns : int
-        Hidden columns that are computed at a time; 0 where there are none.
     features : int or None
         Of what it sees of the vertices, where that is not what its view makes.
     kept : int
@@ -76,31 +74,26 @@ class Working:
     hidden: int = 0
     gradients: int = 0
     optimizer: int = 0
-    columns: int = 0
     features: int | None = None
     kept: int = 0
 
 
-def layered(sizes: Sizes, width: int, layers: int, *, at_once: int, filtered: bool) -> Working:
+def layered(sizes: Sizes, width: int, layers: int, *, filtered: bool) -> Working:
     """Return what a network of hidden layers takes.
 
     Parameters
     ----------
     width, layers : int
         Of the whole network.
-    at_once : int
-        Columns that are computed at a time.
     filtered : bool
         Whether hidden columns are filtered, not logits.
     """
-    last = GRADIENTS * at_once if filtered else PER_LOGIT * sizes.n_classes
-    kept = (KEPT + KEPT_PER_LAYER * (layers - 1)) * at_once
-    # Blocks of the columns draw the dropout of dense features again, and keep no copy of them.
-    copied = not sizes.n_values and at_once == width
-    inputs = PER_FEATURE * sizes.n_features if copied else 0
+    last = GRADIENTS * width if filtered else PER_LOGIT * sizes.n_classes
+    kept = (KEPT + KEPT_PER_LAYER * (layers - 1)) * width
+    inputs = 0 if sizes.n_values else PER_FEATURE * sizes.n_features
     weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * width
     n = sizes.n_vertices
-    return Working(int(4 * n * kept), int(4 * n * (last + inputs)), 16 * weights, at_once)
+    return Working(int(4 * n * kept), int(4 * n * (last + inputs)), 16 * weights)
 
 
 @dataclass(frozen=True)
@@ -184,15 +177,15 @@ class ModelConfig(Config):
         """Whether the network is one adaptive filter."""
         return False
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
-        """Return what training takes where a process has ``available`` bytes.
+    def memory(self, sizes: Sizes) -> Working:
+        """Return what training takes.
 
         By the names of settings, unless a config knows better.
         """
         width, layers = self._layers()
         if self.held:
-            return Working(self.held * sizes.n_vertices * width * layers, columns=width)
-        return layered(sizes, width, layers, at_once=width, filtered=False)
+            return Working(self.held * sizes.n_vertices * width * layers)
+        return layered(sizes, width, layers, filtered=False)
 
     def _layers(self) -> tuple[int, int]:
         width, layers = getattr(self, "hidden_size", None), getattr(self, "n_layers", None)

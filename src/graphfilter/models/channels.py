@@ -38,9 +38,9 @@ class ChannelNetworkConfig(ModelConfig):
             return None
         return "edges have neither directions nor types"
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         width, layers = self.hidden_size, self.filter.build().degree
-        return layered(sizes, width, layers, at_once=width, filtered=False)
+        return layered(sizes, width, layers, filtered=False)
 
     def build(self, graph: Graph, generator: torch.Generator) -> ChannelNetwork:
         return ChannelNetwork(

@@ -94,7 +94,7 @@ class CorrectionConfig(ModelConfig):
     recognises: ClassVar[bool] = True
     dropout: float = 0.0
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         return Working(3 * 8 * N_FOLDS * N_GROUPS * sizes.n_vertices * sizes.n_classes)
 
 

@@ -311,7 +311,7 @@ class ForestConfig(ModelConfig):
             return f"{graph.n_classes:,} classes are too many for trees that vote"
         return reason
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         n_train = sizes.n_train
         nodes = self.n_trees * _KEPT_NODE * _most_nodes(n_train)
         return Working(growing_bytes(n_train, sizes.n_classes) + nodes)

@@ -84,7 +84,7 @@ class HopNetworkConfig(ModelConfig):
     hidden_size: int | None = 64
     batch_size: int = 512
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         """Return what is taken for some vertices at a time; of a store, without pages.
 
         What is mapped from files the system takes back where it needs the memory.
@@ -96,7 +96,6 @@ class HopNetworkConfig(ModelConfig):
         return Working(
             hidden=max(8 * n * COLUMNS, READING) + n * (PER_VERTEX + 4 * sizes.n_classes),
             optimizer=16 * n_parts * (d * (self.hidden_size or 0) + width * sizes.n_classes),
-            columns=self.hidden_size or 0,
             features=0 if stored else own + hops,
             kept=hops if stored and hops >= KEPT_FROM_BYTES else 0,
         )

@@ -156,7 +156,7 @@ class KernelConfig(ModelConfig):
     gamma: float = 0.5
     most_landmarks: int = 2500
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         return Working(LANDMARK * sizes.n_train * min(sizes.n_train, self.most_landmarks))
 
 

@@ -1,37 +1,18 @@
-"""Which of the hidden columns a part has.
-
-The pieces of a network: linear layers on dense or sparse columns, and dropout.
-
-Dropout of some hidden columns: what is drawn for all of them, in blocks of rows.
-"""
+"""The pieces of a network: linear layers on dense or sparse columns, and dropout."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from graphfilter.operators import SparseFeatures
-from graphfilter.operators.sparse import Drawn, draw
-from graphfilter.util.machine import blocks
+from graphfilter.operators.sparse import draw
 
 __all__ = ["Linear", "drop"]
-
-
-class Columns(NamedTuple):
-    """Hidden columns from ``first`` to before ``last``, of ``total``."""
-
-    first: int
-    last: int
-    total: int
-
-    @property
-    def width(self) -> int:
-        return self.last - self.first
 
 
 # What draws at random, and what a network reads; None where nothing is drawn.
@@ -114,7 +95,10 @@ def linear_side_by_side(
     """
     weights: list[Tensor] = [layer.weight for layer in layers]
     if isinstance(x, Tensor) and x.ndim == 3:
-        made = apply_heads(layers, x, draw(x.shape[::2], dropout, generators, x.device))
+        drawn, stacked = draw(x.shape[::2], dropout, generators, x.device), torch.stack(weights)
+        if drawn is not None:  # What is kept is scaled up with the weights, which are fewer.
+            x, stacked = x * drawn.kept().transpose(0, 1), stacked * drawn.scale
+        made = matmul_side_by_side(x, stacked) + torch.stack([layer.bias for layer in layers])
         return made.relu_() if relu else made
     if not isinstance(x, Tensor):
         # One number per stored entry, and its own entries for each layer.
@@ -128,14 +112,6 @@ def linear_side_by_side(
         columns = x @ torch.cat(weights, dim=1)
     made = columns.view(x.shape[0], len(layers), -1) + torch.stack([y.bias for y in layers])
     return made.relu_() if relu else made
-
-
-def apply_heads(layers: Sequence[Linear | Weights], x: Tensor, drawn: Drawn | None) -> Tensor:
-    """Apply R layers, each to columns of its own (n, R, n_in), with the dropout drawn for them."""
-    weights = torch.stack([layer.weight for layer in layers])
-    if drawn is not None:  # What is kept is scaled up with the weights, which are fewer.
-        x, weights = x * drawn.kept().transpose(0, 1), weights * drawn.scale
-    return matmul_side_by_side(x, weights) + torch.stack([layer.bias for layer in layers])
 
 
 def matmul_side_by_side(x: Tensor, weights: Tensor) -> Tensor:
@@ -201,68 +177,3 @@ def drop(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Te
     """
     drawn = draw(x.shape, rate, [generator], x.device)
     return x if drawn is None else x * drawn.masks(x.dtype)[0]
-
-
-# Numbers that are dropped at a time on a CPU, where a row has so many or fewer.
-DROPPED_AT_A_TIME = 2**20
-
-
-def draw_columns(
-    n: int, columns: Columns, rate: float, generators: Generators, device: torch.device
-) -> Drawn | None:
-    """Draw the dropout of all columns, as for a whole layer, and keep that of some: (n, c)."""
-    if rate == 0:
-        return None
-    size = n * columns.width
-    words = torch.empty(len(generators), (size + 3) // 4, dtype=torch.int64, device=device)
-    own = words.view(torch.int16)[:, :size].view(len(generators), n, columns.width)
-    drawn = None
-    for rows in _blocks_of_rows(n, columns.total, device):
-        shape = (rows.stop - rows.start, columns.total)
-        drawn = draw(shape, rate, generators, device)
-        if drawn is None:
-            return None
-        own[:, rows] = drawn.numbers()[:, :, columns.first : columns.last]
-    return None if drawn is None else replace(drawn, words=words, shape=(n, columns.width))
-
-
-def _blocks_of_rows(n: int, width: int, device: torch.device) -> list[slice]:
-    """Divide rows into blocks whose draws, one after another, are the bits of a single draw.
-
-    On a CPU, where four entries are drawn at a time; a GPU draws in an order of its own.
-    """
-    step = max(DROPPED_AT_A_TIME // max(width, 1) // 4, 1) * 4 if device.type == "cpu" else n
-    return blocks(n, step)
-
-
-class DroppedProduct(torch.autograd.Function):
-    """drop(x) W, where what is dropped is drawn again for the gradient: no copy of x is kept."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, x: Tensor, rate: float, generator: Draws) -> Tensor:
-        ctx.save_for_backward(x)
-        ctx.rate = rate
-        (ctx.generator,) = copies_of([generator], x.device)
-        out = x.new_empty(len(x), weight.shape[1])
-        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
-            torch.mm(drop(x[rows], rate, generator), weight, out=out[rows])
-        return out
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (x,) = ctx.saved_tensors
-        (generator,) = copies_of([ctx.generator], x.device)
-        total = x.new_zeros(x.shape[1], grad.shape[1])
-        for rows in _blocks_of_rows(len(x), x.shape[1], x.device):
-            total.addmm_(drop(x[rows], ctx.rate, generator).T, grad[rows])
-        return total, None, None, None
-
-
-def copies_of(generators: Generators, device: torch.device) -> list[torch.Generator]:
-    """Return generators that draw what these will draw; of None, what torch's own will."""
-    of_torch = torch.get_rng_state if device.type == "cpu" else torch.cuda.get_rng_state
-    made = [torch.Generator(device) for _ in generators]
-    for copied, generator in zip(made, generators, strict=True):
-        copied.set_state(of_torch() if generator is None else generator.get_state())
-    return made

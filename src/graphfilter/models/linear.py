@@ -65,7 +65,7 @@ class LinearConfig(ModelConfig):
     def needs_edges(self) -> bool:
         return False
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         return Working(16 * sizes.n_features * sizes.n_classes)
 
 

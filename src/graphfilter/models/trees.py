@@ -104,7 +104,7 @@ class TreesConfig(ModelConfig):
     def needs_edges(self) -> bool:
         return False
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
+    def memory(self, sizes: Sizes) -> Working:
         return Working(BOOSTED * sizes.n_train * sizes.n_classes)
 
 

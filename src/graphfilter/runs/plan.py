@@ -348,10 +348,9 @@ _ROW_BYTES, _CELL_BYTES = 40, 9
 
 
 _REMEDY = (
-    "Try `model='sgf'`, which cuts its hidden columns into blocks; `model='hop-mlp'` on a store, "
-    "which reads vertices in batches; fewer features (`features`, `drop`); a smaller "
-    "`hidden_size`; or a machine with more memory. If the measured memory is wrong, set "
-    "GRAPHFILTER_MEMORY."
+    "Try `model='sgf'`, a single network; `model='hop-mlp'` on a store, which reads vertices in "
+    "batches; fewer features (`features`, `drop`); a smaller `hidden_size`; or a machine with more "
+    "memory. If the measured memory is wrong, set GRAPHFILTER_MEMORY."
 )
 
 
@@ -390,7 +389,7 @@ class DryRun:
         self.check()
         n_train = len(plan.split.train)
         for name in plan.baselines if baselines else ():
-            cost = estimate_cost(get_system(name), plan.graph, n_train, self.available)
+            cost = estimate_cost(get_system(name), plan.graph, n_train)
             if cost.memory.peak * (1 - ERROR) > self.available:
                 note = "the baselines do not fit in memory: left out."
                 return replace(plan, notes=(*plan.notes, note)), False
@@ -412,5 +411,5 @@ def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     available, device = memory_of_process(), pick_device(estimator.device)
     graph, system = plan.graph, estimator.build_system()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
-    cost = estimate_cost(system, graph, len(plan.split.train), available)
+    cost = estimate_cost(system, graph, len(plan.split.train))
     return DryRun(cost, available, rows + 2 * cost.memory.optimizer, device)

@@ -429,8 +429,6 @@ class Cost:
         Of its largest member, where a system has several.
     members : tuple of (str, Memory)
         Of every member, by title.
-    at_once : int
-        Hidden columns that are computed at a time; 0 where there are none.
     kept : int
         Bytes of what the graph's store keeps for it.
     """
@@ -438,18 +436,17 @@ class Cost:
     system: System
     memory: Memory
     members: tuple[tuple[str, Memory], ...]
-    at_once: int
     kept: int = 0
 
 
-def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Cost:
-    """Estimate what training takes where there are ``memory`` bytes.
+def estimate_cost(system: System, graph: Graph, n_train: int) -> Cost:
+    """Estimate what training takes.
 
     Examples
     --------
     >>> import graphfilter as gf
     >>> graph, sgf = gf.data.make_karate(), gf.systems.get_system("sgf")
-    >>> cost = estimate_cost(sgf, graph, 20, 4 << 30)
+    >>> cost = estimate_cost(sgf, graph, 20)
     >>> cost.memory.peak < 1 << 30
     True
     """
@@ -457,9 +454,7 @@ def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Co
     if of_many := isinstance(system, Committee):
         members = system.members_for(graph, n_train)
     working = [
-        (member, member.model.memory(sizes, memory))
-        for member in members
-        if member.model is not None
+        (member, member.model.memory(sizes)) for member in members if member.model is not None
     ]
     working.sort(key=lambda pair: not pair[0].is_fitted)
     n, n_entries = sizes.n_vertices, sizes.n_entries
@@ -478,10 +473,7 @@ def estimate_cost(system: System, graph: Graph, n_train: int, memory: int) -> Co
     ]
     largest = max(range(len(memories)), key=lambda i: memories[i].peak)
     named = tuple((member.title, own) for (member, _), own in zip(working, memories, strict=True))
-    of_largest = working[largest][1]
-    return Cost(
-        system, memories[largest], named if of_many else (), of_largest.columns, of_largest.kept
-    )
+    return Cost(system, memories[largest], named if of_many else (), working[largest][1].kept)
 
 
 def sizes_of(graph: Graph, n_train: int) -> Sizes:
