@@ -13,17 +13,9 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from graphfilter.cli import screen
 from graphfilter.cli.app import Command, Group, Quiet, argument, flag, option, option_field
-from graphfilter.cli.screen import (
-    command_line,
-    download_bar,
-    end_stopped,
-    progress,
-    say,
-    show_table,
-    tell,
-    waiting,
-)
+from graphfilter.cli.screen import progress
 from graphfilter.cli.sources import FitOptions
 from graphfilter.util.errors import ConfigError, check_bytes
 from graphfilter.util.files import check_file, files_in
@@ -49,7 +41,7 @@ def list_datasets(quiet: Quiet = False) -> None:
     from graphfilter.spectral import label_frequency
 
     rows = []
-    with waiting("measuring the available datasets", quiet=quiet):
+    with screen.waiting("measuring the available datasets", quiet=quiet):
         for name in dataset_names():
             entry = describe(name)
             place = locate(name)
@@ -63,7 +55,7 @@ def list_datasets(quiet: Quiet = False) -> None:
             sizes = ["" if c is None else f"{c:,}" for c in counts or (None,) * 4]
             where = "embedded" if made else str(place) if place else "not here yet"
             rows.append([name, *sizes, frequency, where])
-    show_table(
+    screen.show_table(
         ["name", "vertices", "edges", "features", "classes", "label frequency", "where"], rows
     )
 
@@ -77,15 +69,15 @@ def get_dataset(name: Name, quiet: Quiet = False) -> None:
     from graphfilter.data.datasets import describe, load_dataset, locate
 
     entry = describe(name)
-    with download_bar(show=not quiet) as progress:
+    with screen.download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
-    tell(graph.notes, quiet=quiet)
+    screen.tell(graph.notes, quiet=quiet)
     place = locate(entry.name)
     sizes = f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, {graph.n_features:,} features"
-    say(f"{entry.name}: {entry.summary}; {sizes}, {graph.n_classes} classes.")
-    say(f"Source: {entry.source}, version {entry.version}, licence {entry.licence}.")
-    say(f"Fixed splits: {entry.splits}. {entry.problems}".strip())
-    say(f"Where: {place}" if place else "It is included: generated when needed.")
+    screen.say(f"{entry.name}: {entry.summary}; {sizes}, {graph.n_classes} classes.")
+    screen.say(f"Source: {entry.source}, version {entry.version}, licence {entry.licence}.")
+    screen.say(f"Fixed splits: {entry.splits}. {entry.problems}".strip())
+    screen.say(f"Where: {place}" if place else "It is included: generated when needed.")
 
 
 @app.command("export", cls=Command)
@@ -105,13 +97,15 @@ def export_dataset(
     for file in sorted({"edges.csv", "vertices.csv"} & files_in(out)):
         check_file(out / file, overwrite=overwrite)
 
-    with download_bar(show=not quiet) as progress:
+    with screen.download_bar(show=not quiet) as progress:
         graph = load_dataset(name, progress=progress)
-    with waiting("writing", quiet=quiet):
+    with screen.waiting("writing", quiet=quiet):
         edges, vertices = write_tables(graph, out)
-    say(f"Written: {edges} and {vertices}. Label them with:")
+    screen.say(f"Written: {edges} and {vertices}. Label them with:")
     way = " --directed" if graph.directed else ""
-    say(f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run")
+    screen.say(
+        f"graphfilter fit --edges {edges} --vertices {vertices} --label label{way} --out run"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,12 +191,12 @@ class Store(FitOptions):
                         report=report,
                     )  # fmt: skip
         except KeyboardInterrupt as stop:
-            kept = f"finished work is saved. Resume with: {command_line()}"
-            raise typer.Exit(end_stopped(stop, kept)) from None
-        tell(made.notes, quiet=self.quiet)
+            kept = f"finished work is saved. Resume with: {screen.command_line()}"
+            raise typer.Exit(screen.end_stopped(stop, kept)) from None
+        screen.tell(made.notes, quiet=self.quiet)
         sizes = count(made.n_vertices, "vertex", "vertices"), count(made.n_entries // 2, "edge")
-        say(f"{', '.join(sizes)} and {count(made.n_features, 'feature')} stored in {out}.")
-        say(f"Use it with --graph {out}.")
+        screen.say(f"{', '.join(sizes)} and {count(made.n_features, 'feature')} stored in {out}.")
+        screen.say(f"Use it with --graph {out}.")
 
 
 def _find_raw(folder: Path) -> Callable[..., Any]:

@@ -8,26 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from graphfilter.cli.app import (
-    ANSWER,
-    FEW_ANSWERS,
-    FEW_TRAINING,
-    PAPER,
-    TRAINING,
-    Device,
-    ExcelSafe,
-    Seed,
-    option_field,
-)
-from graphfilter.cli.screen import (
-    end_stopped,
-    say,
-    show_table,
-    tell,
-    training_bar,
-    what_is_kept,
-    word_of,
-)
+from graphfilter.cli import app, screen
 from graphfilter.cli.sources import PredictedOptions, model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import number, read_number, say_bytes
@@ -94,15 +75,17 @@ class TargetOptions(PredictedOptions):
         found from the name of the column of ids.
     """
 
-    threshold: str = option_field("", ANSWER)
-    cost: list[str] | None = option_field(None, ANSWER)
-    positive: str = option_field("", FEW_ANSWERS)
-    coverage: float | None = option_field(None, ANSWER)
-    keep_graph: bool | None = option_field(None, FEW_ANSWERS, name="--keep-graph/--no-keep-graph")
-    forget_ids: bool = option_field(False, FEW_ANSWERS)
-    excel_safe: ExcelSafe = False
-    title: str = option_field("", FEW_ANSWERS)
-    noun: str = option_field("", ANSWER)
+    threshold: str = app.option_field("", app.ANSWER)
+    cost: list[str] | None = app.option_field(None, app.ANSWER)
+    positive: str = app.option_field("", app.FEW_ANSWERS)
+    coverage: float | None = app.option_field(None, app.ANSWER)
+    keep_graph: bool | None = app.option_field(
+        None, app.FEW_ANSWERS, name="--keep-graph/--no-keep-graph"
+    )
+    forget_ids: bool = app.option_field(False, app.FEW_ANSWERS)
+    excel_safe: app.ExcelSafe = False
+    title: str = app.option_field("", app.FEW_ANSWERS)
+    noun: str = app.option_field("", app.ANSWER)
 
     def divided(self) -> tuple[str, str]:
         """Return the column to divide by time or group, and which of the two; or nothing."""
@@ -197,23 +180,23 @@ class TrainingOptions:
         Replace the run in the folder.
     """
 
-    model: str | None = option_field(None, TRAINING, show_default="committee")
-    members: int = option_field(1, PAPER, min=1)
-    layers: int = option_field(16, PAPER, min=1)
-    hidden: int = option_field(64, PAPER, min=1)
-    operator: str = option_field("auto", PAPER)
-    init: str = option_field("0.5", PAPER)
-    dropout: float | None = option_field(None, PAPER)
-    balanced: bool = option_field(False, FEW_TRAINING)
-    epochs: int | None = option_field(None, TRAINING, min=1)
-    seconds: float | None = option_field(None, TRAINING, min=0)
-    patience: int | None = option_field(None, FEW_TRAINING, min=1)
-    monitor: str | None = option_field(None, FEW_TRAINING)
-    feature_scaling: str = option_field("auto", FEW_TRAINING)
-    number_scale: str | None = option_field(None, FEW_TRAINING)
-    baselines: bool = option_field(True, FEW_TRAINING)
-    seed: Seed = 0
-    device: Device = "auto"
+    model: str | None = app.option_field(None, app.TRAINING, show_default="committee")
+    members: int = app.option_field(1, app.PAPER, min=1)
+    layers: int = app.option_field(16, app.PAPER, min=1)
+    hidden: int = app.option_field(64, app.PAPER, min=1)
+    operator: str = app.option_field("auto", app.PAPER)
+    init: str = app.option_field("0.5", app.PAPER)
+    dropout: float | None = app.option_field(None, app.PAPER)
+    balanced: bool = app.option_field(False, app.FEW_TRAINING)
+    epochs: int | None = app.option_field(None, app.TRAINING, min=1)
+    seconds: float | None = app.option_field(None, app.TRAINING, min=0)
+    patience: int | None = app.option_field(None, app.FEW_TRAINING, min=1)
+    monitor: str | None = app.option_field(None, app.FEW_TRAINING)
+    feature_scaling: str = app.option_field("auto", app.FEW_TRAINING)
+    number_scale: str | None = app.option_field(None, app.FEW_TRAINING)
+    baselines: bool = app.option_field(True, app.FEW_TRAINING)
+    seed: app.Seed = 0
+    device: app.Device = "auto"
     out: Path | None = None
     dry_run: bool = False
     resume: bool = False
@@ -321,7 +304,7 @@ class Fit(TrainingOptions, TargetOptions):
         for name in (*_OF_CLASSES, *(["unlabelled"] if self.multilabel else [])) if word else ():
             if getattr(self, name):
                 raise ConfigError(
-                    f"{word_of(name)} is for one class per vertex; leave it out with {word}."
+                    f"{screen.word_of(name)} is for one class per vertex; leave it out with {word}."
                 )
         if word and self.balanced:
             raise ConfigError("--balanced is for one class per vertex; leave it out.")
@@ -359,7 +342,7 @@ def run_fit(
     notes = [*plan.notes[len(plan.source.graph.notes) :]]
     if how.resume and not checkpoints(out):
         notes.append(f"there is no checkpoint in {out}: starting from the beginning.")
-    tell(notes, quiet=quiet)
+    screen.tell(notes, quiet=quiet)
     # All that is trained, in turn.
     titles = ["training"]
     adaptive = isinstance(estimator, AdaptiveEstimator) and estimator.operator == AUTO
@@ -367,18 +350,18 @@ def run_fit(
         titles.append("training with directions and edge types")
     titles += [f"comparing: {get_system(name).title}" for name in plan.baselines]
     try:
-        with training_bar(show=not quiet, titles=titles, seconds=how.seconds) as report:
+        with screen.training_bar(show=not quiet, titles=titles, seconds=how.seconds) as report:
             summary = fit_folder(
                 plan, estimator, out, overwrite=how.overwrite, baselines=baselines,
                 callback=Callback(report, resume=how.resume), request=request, draw=draw_run,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
-        raise typer.Exit(end_stopped(stop, what_is_kept(out))) from None
+        raise typer.Exit(screen.end_stopped(stop, screen.what_is_kept(out))) from None
     except Exception as error:
         if checkpoints(out):
-            error.add_note(what_is_kept(out))
+            error.add_note(screen.what_is_kept(out))
         raise
-    tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
+    screen.tell(summary.fit.notes[len(plan.notes) :], quiet=quiet)
     _show(summary, quiet=quiet)
 
 
@@ -403,8 +386,10 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
     size = describe_size(graph, noun, fit)
     title = f"{graph.name}: {size}; {trained} in {metrics['seconds']:.1f} s"
     for line in summary.conclusion.lines:
-        say(line)
-    show_table(["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title)
+        screen.say(line)
+    screen.show_table(
+        ["part", noun.many, *(metric.name for metric in shown.values())], rows, title=title
+    )
     board = metrics["leaderboard"]
     parts = [part for part in ("val", "test", "train") if part in board[0]]
     rows = [
@@ -415,30 +400,30 @@ def _show(summary: "FitSummary", *, quiet: bool) -> None:
         for row in board
     ]  # fmt: skip
     heads = ["model", *(TITLES[part] for part in parts), "seconds", "share"]
-    show_table(heads, rows, title=f"leaderboard, by {comparison.yardstick.name}")
+    screen.show_table(heads, rows, title=f"leaderboard, by {comparison.yardstick.name}")
     if fit.estimator.target_scales_ and len(fit.names) > 1:
-        say(f"Scores in the table are means over the {len(fit.names)} numbers.")
+        screen.say(f"Scores in the table are means over the {len(fit.names)} numbers.")
     if n_unknown := int((~fit.plan.is_labelled).sum()):
-        say(f"{noun.count(n_unknown)} without a label predicted.")
+        screen.say(f"{noun.count(n_unknown)} without a label predicted.")
     if (decision := metrics.get("decision")) and decision["metric"] != "default":
         # Of the last part there is.
         part = list(decision["scores"])[-1]
         for line in decision["said"][part]:
-            say(line)
+            screen.say(line)
         if decision["metric"] == "cost":
             _show_budgets(decision["budgets"][part], f"the {part} {noun.many}")
     for name, scale in zip(fit.names, fit.estimator.target_scales_, strict=False):
-        say(f"{name}: {scale.words}.")
+        screen.say(f"{name}: {scale.words}.")
     if fit.calibration is not None:
-        say(noun.put(" ".join(fit.calibration.sentences())))
+        screen.say(noun.put(" ".join(fit.calibration.sentences())))
     drawn = ("filter.png", "channels.png")
     files = ["metrics.json", *(name for name in drawn if (summary.folder / name).exists())]
     model = "" if fit.estimator.system_.keeps_graph else " and the model"
-    say(
+    screen.say(
         f"Written to {summary.folder}: report.html (open it in a browser), predictions.csv, "
         f"{', '.join(files)}{model}."
     )
-    tell(summary.notes, quiet=quiet)
+    screen.tell(summary.notes, quiet=quiet)
 
 
 def _show_budgets(budgets: Sequence[Mapping[str, Any]], whose: str) -> None:
@@ -446,7 +431,7 @@ def _show_budgets(budgets: Sequence[Mapping[str, Any]], whose: str) -> None:
     columns = ("n_vertices", "found", "false_alarms")
     rows = [[*(f"{row[name]:,}" for name in columns), number(row["cost"])] for row in budgets[1:]]
     heads = ["looked into: the first", "found", "in vain", "cost in all"]
-    show_table(heads, rows, title=f"by how many are looked into, of {whose}")
+    screen.show_table(heads, rows, title=f"by how many are looked into, of {whose}")
 
 
 def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:
@@ -471,10 +456,12 @@ def _show_dry_run(costs: "DryRun", plan: "Plan") -> None:
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
         f"{graph.n_features:,} features"
     )
-    show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
-    say(f"Disk: about {say_bytes(costs.disk)} for the run folder.")
+    screen.show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
+    screen.say(f"Disk: about {say_bytes(costs.disk)} for the run folder.")
     if cost.kept:
         hop_size = say_bytes(cost.kept)
-        say(f"The store keeps {hop_size} of hops, and needs twice as much while they are computed.")
+        screen.say(
+            f"The store keeps {hop_size} of hops, and needs twice as much while they are computed."
+        )
     fits = "It fits" if costs.fits else "It does not fit"
-    say(f"{fits}: there are {say_bytes(costs.available)} of memory.")
+    screen.say(f"{fits}: there are {say_bytes(costs.available)} of memory.")

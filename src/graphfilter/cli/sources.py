@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphfilter.cli.app import (
-    COLUMNS,
-    FEW_TABLES,
-    FEW_TRAINING,
-    SPLIT,
-    TABLES,
-    TARGET,
-    HelpAll,
-    OwnModel,
-    Quiet,
-    Run,
-    option_field,
-)
+from graphfilter.cli import app
 from graphfilter.cli.screen import download_bar, in_options, tell, waiting, word_of
 from graphfilter.util.errors import ConfigError, check_name
 
@@ -138,30 +126,30 @@ class GraphOptions:
         Decimal sign: . or ,
     """
 
-    edges: Path | None = option_field(None, TABLES)
-    vertices: list[Path] | None = option_field(None, TABLES)
-    rows: list[Path] | None = option_field(None, TABLES)
-    allow_missing: bool = option_field(False, TABLES)
-    drop_duplicates: bool = option_field(False, FEW_TABLES)
-    directed: bool = option_field(False, TABLES)
-    dataset: str | None = option_field(None, TABLES)
-    graph: Path | None = option_field(None, TABLES)
-    label: str | None = option_field(None, COLUMNS)
-    unlabelled: str = option_field("", TARGET)
-    same_label: list[str] | None = option_field(None, TARGET)
-    label_anyway: bool = option_field(False, FEW_TRAINING)
-    id: str | None = option_field(None, COLUMNS)
-    source: str | None = option_field(None, COLUMNS, name="--from")
-    target: str | None = option_field(None, COLUMNS, name="--to")
-    weight: str | None = option_field(None, COLUMNS)
-    edge_kind: str | None = option_field(None, COLUMNS)
-    merge: str | None = option_field(None, FEW_TABLES)
-    clean_ids: bool = option_field(False, FEW_TABLES)
-    delimiter: str | None = option_field(None, FEW_TABLES)
-    encoding: str | None = option_field(None, FEW_TABLES)
-    decimal: str | None = option_field(None, FEW_TABLES)
-    quiet: Quiet = False
-    help_all: HelpAll = False
+    edges: Path | None = app.option_field(None, app.TABLES)
+    vertices: list[Path] | None = app.option_field(None, app.TABLES)
+    rows: list[Path] | None = app.option_field(None, app.TABLES)
+    allow_missing: bool = app.option_field(False, app.TABLES)
+    drop_duplicates: bool = app.option_field(False, app.FEW_TABLES)
+    directed: bool = app.option_field(False, app.TABLES)
+    dataset: str | None = app.option_field(None, app.TABLES)
+    graph: Path | None = app.option_field(None, app.TABLES)
+    label: str | None = app.option_field(None, app.COLUMNS)
+    unlabelled: str = app.option_field("", app.TARGET)
+    same_label: list[str] | None = app.option_field(None, app.TARGET)
+    label_anyway: bool = app.option_field(False, app.FEW_TRAINING)
+    id: str | None = app.option_field(None, app.COLUMNS)
+    source: str | None = app.option_field(None, app.COLUMNS, name="--from")
+    target: str | None = app.option_field(None, app.COLUMNS, name="--to")
+    weight: str | None = app.option_field(None, app.COLUMNS)
+    edge_kind: str | None = app.option_field(None, app.COLUMNS)
+    merge: str | None = app.option_field(None, app.FEW_TABLES)
+    clean_ids: bool = app.option_field(False, app.FEW_TABLES)
+    delimiter: str | None = app.option_field(None, app.FEW_TABLES)
+    encoding: str | None = app.option_field(None, app.FEW_TABLES)
+    decimal: str | None = app.option_field(None, app.FEW_TABLES)
+    quiet: app.Quiet = False
+    help_all: app.HelpAll = False
 
     def words(self, kind: "type[GraphOptions]") -> tuple[str, ...]:
         """Return the words of the command line for the options of a class that were given."""
@@ -367,8 +355,8 @@ class GraphOptions:
 class RunOptions(GraphOptions):
     """Name a run, and a graph for its model where it is not that of the run."""
 
-    run: Annotated[Path, Run]
-    model: OwnModel = None
+    run: Annotated[Path, app.Run]
+    model: app.OwnModel = None
 
     def load(self) -> "tuple[VertexEstimator, RunDescription, TableEncoder | None]":
         """Load the model of the run, how it was made, and how its table was encoded."""
@@ -378,8 +366,8 @@ class RunOptions(GraphOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOptions(GraphOptions):
-    """Say which columns are features, how they are read, and which vertices train.
+class FeatureOptions(GraphOptions):
+    """Say which columns are features, and how they are read.
 
     Attributes
     ----------
@@ -395,26 +383,13 @@ class FitOptions(GraphOptions):
         Join vertices that share a value of this column, such as a device. Repeat for others.
     no_link
         Join no vertices by shared values or coordinates where there is no table of edges.
-    split : COLUMN[=KIND]
-        Parts: a column of train, val or test. COLUMN=time: train on the earliest 60 %, validate on
-        the next 20 %, test on the latest, for a model that will predict the future. COLUMN=group
-        (household, plant, patient): no group is in two parts, for a model that will predict new
-        groups.
-    edge_time : COLUMN
-        Times of the edges. With --as-of or --split COLUMN=time, training leaves later edges out;
-        predictions use all.
-    as_of : DATE
-        Train only with the edges before this date (or number, like --edge-time).
     """
 
-    column: list[str] | None = option_field(None, COLUMNS)
-    vertex_kind: str | None = option_field(None, FEW_TABLES)
-    near: str = option_field("", COLUMNS)
-    link: list[str] | None = option_field(None, COLUMNS)
-    no_link: bool = option_field(False, FEW_TABLES)
-    split: str | None = option_field(None, SPLIT)
-    edge_time: str | None = option_field(None, SPLIT)
-    as_of: str | None = option_field(None, FEW_TABLES)
+    column: list[str] | None = app.option_field(None, app.COLUMNS)
+    vertex_kind: str | None = app.option_field(None, app.FEW_TABLES)
+    near: str = app.option_field("", app.COLUMNS)
+    link: list[str] | None = app.option_field(None, app.COLUMNS)
+    no_link: bool = app.option_field(False, app.FEW_TABLES)
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""
@@ -433,6 +408,29 @@ class FitOptions(GraphOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FitOptions(FeatureOptions):
+    """Say which vertices train, too.
+
+    Attributes
+    ----------
+    split : COLUMN[=KIND]
+        Parts: a column of train, val or test. COLUMN=time: train on the earliest 60 %, validate on
+        the next 20 %, test on the latest, for a model that will predict the future. COLUMN=group
+        (household, plant, patient): no group is in two parts, for a model that will predict new
+        groups.
+    edge_time : COLUMN
+        Times of the edges. With --as-of or --split COLUMN=time, training leaves later edges out;
+        predictions use all.
+    as_of : DATE
+        Train only with the edges before this date (or number, like --edge-time).
+    """
+
+    split: str | None = app.option_field(None, app.SPLIT)
+    edge_time: str | None = app.option_field(None, app.SPLIT)
+    as_of: str | None = app.option_field(None, app.FEW_TABLES)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PredictedOptions(FitOptions):
     """Say what to predict, where it is not one class per vertex.
 
@@ -446,8 +444,8 @@ class PredictedOptions(FitOptions):
         of them empty are unknown.
     """
 
-    number: str = option_field("", TARGET)
-    multilabel: str = option_field("", TARGET)
+    number: str = app.option_field("", app.TARGET)
+    multilabel: str = app.option_field("", app.TARGET)
 
     @property
     def values_word(self) -> str:

@@ -21,16 +21,6 @@ from graphfilter.data.graph import Graph
 from graphfilter.estimators import explanation
 from graphfilter.estimators.contributions import MOST_SECOND
 from graphfilter.estimators.earlier import ids_of
-from graphfilter.estimators.explanation import (
-    FEW_CANDIDATES,
-    FEW_SECOND,
-    MOST_CANDIDATES,
-    MOST_FEATURES,
-    MOST_PARTS,
-    EdgeWords,
-    Explanation,
-    column_of,
-)
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import loading
 from graphfilter.runs.answers import Decision, answers_of
@@ -107,7 +97,7 @@ def _write(task: Task, names: Sequence[str], row: Sequence[float]) -> str:
     return listed([name for name, has in zip(names, row, strict=True) if has > 0.5] or ["none"])
 
 
-def edge_words_of(table: Any, ends: tuple[str, str], ids: Sequence[str]) -> EdgeWords:
+def edge_words_of(table: Any, ends: tuple[str, str], ids: Sequence[str]) -> explanation.EdgeWords:
     """Return what says the columns of the edges between two vertices, from a table of edges.
 
     ``ids`` are those of the vertices, by number. Nothing is said where the table cannot be read.
@@ -202,7 +192,7 @@ class CaseBook:
     outputs: NDArray[np.float64]
     labels: Sequence[str]
     decision: Decision | None = None
-    edge_words: EdgeWords | None = None
+    edge_words: explanation.EdgeWords | None = None
 
     @classmethod
     def of_fit(cls, fit: Fit) -> Self:
@@ -259,10 +249,10 @@ class CaseBook:
         answered: Sequence[int] | None = None,
         against: str | Sequence[int] | None = None,
         output: str | Sequence[str] | None = None,
-        most: int = MOST_PARTS,
+        most: int = explanation.MOST_PARTS,
         quick: bool = False,
         work: float = float("inf"),
-    ) -> list[Explanation]:
+    ) -> list[explanation.Explanation]:
         """Explain some vertices, by number, with what the decision answers unless told otherwise.
 
         ``against`` is the name of a class, or the number of one for each; ``output`` a label or
@@ -294,13 +284,19 @@ class CaseBook:
         """Return how many vertices can be explained with so many rows asked about of members."""
         degrees = np.diff(self.graph.indptr)[list(vertices)]
         n_members = len(self.estimator.members_of(self.estimator.prepare(self.graph)))
-        names = self.graph.feature_names or range(min(self.graph.n_features, MOST_FEATURES))
-        n_columns = len({column_of(name) if isinstance(name, str) else name for name in names})
+        names = self.graph.feature_names or range(
+            min(self.graph.n_features, explanation.MOST_FEATURES)
+        )
+        n_columns = len(
+            {explanation.column_of(name) if isinstance(name, str) else name for name in names}
+        )
         if quick:
-            asked = 2 * (n_columns + np.minimum(degrees, FEW_CANDIDATES) + 2)
+            asked = 2 * (n_columns + np.minimum(degrees, explanation.FEW_CANDIDATES) + 2)
         else:
-            asked = 2 * (n_columns + np.minimum(degrees, MOST_CANDIDATES)) + 8 * (MOST_PARTS + 1)
-        size = degrees + (FEW_SECOND if quick else MOST_SECOND)
+            asked = 2 * (n_columns + np.minimum(degrees, explanation.MOST_CANDIDATES)) + 8 * (
+                explanation.MOST_PARTS + 1
+            )
+        size = degrees + (explanation.FEW_SECOND if quick else MOST_SECOND)
         rows = asked * np.minimum(size, self.graph.n_vertices)
         return int(np.searchsorted(np.cumsum(rows * n_members), work, side="right"))
 
@@ -344,7 +340,7 @@ class CaseBook:
         )  # fmt: skip
 
 
-def _edge_words(encoder: TableEncoder, origin: Any, graph: Graph) -> EdgeWords | None:
+def _edge_words(encoder: TableEncoder, origin: Any, graph: Graph) -> explanation.EdgeWords | None:
     """Return what says the columns of edges, where the table of the fit is still there."""
     roles = dict(encoder.roles)
     if "edges" not in origin or not {"source", "target"} <= roles.keys():
@@ -394,7 +390,7 @@ class WorkList:
     vertices: Index
     columns: Index | None = None
     errors: NDArray[np.float64] | None = None
-    explanations: tuple[Explanation, ...] = ()
+    explanations: tuple[explanation.Explanation, ...] = ()
     neighbourhoods: tuple[Neighbourhood, ...] = ()
 
 
@@ -421,7 +417,7 @@ def make_worklists(fit: Fit, book: CaseBook | None) -> list[WorkList]:
     return [replace(first, neighbourhoods=around), *others]
 
 
-def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[Explanation, ...]:
+def _explain(fit: Fit, book: CaseBook, listed: WorkList) -> tuple[explanation.Explanation, ...]:
     """Explain the first vertices of a list."""
     most = MOST_LIKELY_EXPLAINED if listed.name == MOST_LIKELY else MOST_EXPLAINED
     some = listed.vertices[:most].tolist()
@@ -450,7 +446,7 @@ def rank(fit: Fit) -> Index | None:
     return np.argsort(-by, kind="stable")
 
 
-def find_reasons(fit: Fit, book: CaseBook | None) -> dict[int, Explanation]:
+def find_reasons(fit: Fit, book: CaseBook | None) -> dict[int, explanation.Explanation]:
     """Explain the first vertices that are to be answered, as many as can be afforded, quickly."""
     order = rank(fit)
     if book is None or order is None:

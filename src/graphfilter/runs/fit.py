@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.graph import (
-    DROPOUT,
-    SystemClassifier,
-    SystemRegressor,
-    VertexClassifier,
-    VertexRegressor,
-)
+from graphfilter.estimators import graph as estimators
 from graphfilter.estimators.members import has_folds, in_units
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import (
@@ -172,7 +166,7 @@ def train_fit(
     rule, wishes = plan_decision(plan, request), dict[str, Any]()
     if request.coverage is not None:
         wishes["calibration_fraction"] = calibration_share(len(plan.split.val), request.coverage)
-    if rule is not None and rule.is_named and isinstance(estimator, VertexClassifier):
+    if rule is not None and rule.is_named and isinstance(estimator, estimators.VertexClassifier):
         wishes["positive"] = plan.target.names[rule.positive]
     # Another one: what the caller handed in stays as it is.
     estimator = type(estimator)(**{**estimator.get_params(deep=False), **wishes})
@@ -231,18 +225,20 @@ def train_baselines(
     return tuple(made)
 
 
-def _baseline(fitted: VertexEstimator, name: str) -> SystemClassifier | SystemRegressor:
+def _baseline(
+    fitted: VertexEstimator, name: str
+) -> estimators.SystemClassifier | estimators.SystemRegressor:
     """Return a plain model with the limits of a fitted one."""
     settings = fitted.system_.settings()
     limits = {key: settings[key] for key in ("max_epochs", "patience", "monitor")}
     limits |= {key: getattr(fitted, key) for key in ("n_members", "device", "calibration_fraction")}
-    if isinstance(fitted, VertexClassifier) and fitted.task_.one_class:
+    if isinstance(fitted, estimators.VertexClassifier) and fitted.task_.one_class:
         weights = {"class_weight": fitted.class_weight, "positive": fitted.positive}
-        return SystemClassifier(model=name, **limits, **weights)
+        return estimators.SystemClassifier(model=name, **limits, **weights)
     # A score of classes stands for every task's own.
     limits["monitor"] = fitted.task_.resolve(limits["monitor"])
-    model = f"{name}@dropout={settings.get('dropout', DROPOUT)}"
-    if isinstance(fitted, VertexRegressor):
+    model = f"{name}@dropout={settings.get('dropout', estimators.DROPOUT)}"
+    if isinstance(fitted, estimators.VertexRegressor):
         scales = [scale.name for scale in fitted.target_scales_]
-        return SystemRegressor(model=model, scale=scales, **limits)
-    return SystemClassifier(model=model, **limits)
+        return estimators.SystemRegressor(model=model, scale=scales, **limits)
+    return estimators.SystemClassifier(model=model, **limits)

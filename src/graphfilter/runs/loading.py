@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.files import read_npz
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.graph import (
-    GraphClassifier,
-    GraphRegressor,
-    SGFClassifier,
-    SGFRegressor,
-    SystemClassifier,
-    SystemRegressor,
-)
+from graphfilter.estimators import graph as estimators
 from graphfilter.estimators.saving import CONFIG_FILE, FORMAT, MODEL_FILE
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import Decision
@@ -33,20 +26,9 @@ from graphfilter.runs.drift import Reference
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.roles import Columns
 from graphfilter.training import Task
-from graphfilter.util import records
+from graphfilter.util import files, records
 from graphfilter.util.arrow import csv, pa, parquet, pc
 from graphfilter.util.errors import ConfigError, DataFileError, ModelFileError
-from graphfilter.util.files import (
-    LOCK_FILE,
-    OWN,
-    AnyPath,
-    atomic_file,
-    check_text,
-    files_in,
-    in_use,
-    locked,
-    make_folder,
-)
 from graphfilter.util.machine import blocks
 from graphfilter.version import __version__
 
@@ -70,14 +52,16 @@ def id_blocks(
         yield some, [str(name) for name in ids]
 
 
-def write_table(path: AnyPath, batches: Iterable[pa.RecordBatch], *, excel_safe: bool) -> None:
+def write_table(
+    path: files.AnyPath, batches: Iterable[pa.RecordBatch], *, excel_safe: bool
+) -> None:
     """Write a table, atomically and piece by piece: Parquet where its name says so, else CSV.
 
     With ``excel_safe`` text of a CSV is written so that no spreadsheet runs it.
     """
     writer: Any = None
     is_parquet = Path(path).suffix.lower() == PARQUET
-    with atomic_file(path) as temporary:
+    with files.atomic_file(path) as temporary:
         try:
             for batch in batches:
                 batch = _excel_block(batch) if excel_safe and not is_parquet else batch
@@ -91,7 +75,7 @@ def write_table(path: AnyPath, batches: Iterable[pa.RecordBatch], *, excel_safe:
 
 
 def write_predictions(
-    path: AnyPath,
+    path: files.AnyPath,
     graph: Graph,
     task: Task,
     names: list[str],
@@ -206,7 +190,7 @@ RUN_FILES = (
 # One per member or fit.
 _CHECKPOINTS = CHECKPOINT_FILE.replace(".", "*.", 1)
 # Where a run is trained that replaces a finished one, which is whole until then.
-_NEW = f"{OWN}new"
+_NEW = f"{files.OWN}new"
 _BUSY = "another fit is writing to it; wait for it, or give another folder."
 
 
@@ -293,8 +277,9 @@ def read_reference(folder: str | Path, run: RunDescription) -> Reference | None:
 
 # In config.json, instead of a model: the title of a system that is built on its graph.
 _NOT_KEPT = "not_kept"
-_KINDS: tuple[type[VertexEstimator], ...] = (
-    GraphClassifier, GraphRegressor, SystemClassifier, SystemRegressor, SGFRegressor,
+_KINDS = (
+    "GraphClassifier", "GraphRegressor", "SystemClassifier", "SystemRegressor", "SGFRegressor",
+    "SGFClassifier",
 )  # fmt: skip
 
 
@@ -327,8 +312,9 @@ def load_run(
     if _NOT_KEPT in content:
         text = "is bound to its graph and is not saved; fit another model for other graphs."
         raise ModelFileError(f"{folder}: {content[_NOT_KEPT]} {text}")
-    kinds = {kind.__name__: kind for kind in _KINDS}
-    estimator = kinds.get(str(content.get("kind")), SGFClassifier).load(folder, model=model)
+    kind = content.get("kind")
+    made: Any = getattr(estimators, kind if kind in _KINDS else _KINDS[-1])
+    estimator: VertexEstimator = made.load(folder, model=model)
     return estimator, *read_description(folder)
 
 
@@ -356,15 +342,15 @@ def open_folder(
     ends with this process, however it ends. ``names`` are those that will be written.
     """
     folder = check_folder(out, overwrite=overwrite, resume=resume)
-    check_text(names, "names")
-    make_folder(folder)
-    with locked(folder / LOCK_FILE, f"{folder}: {_BUSY}"):
+    files.check_text(names, "names")
+    files.make_folder(folder)
+    with files.locked(folder / files.LOCK_FILE, f"{folder}: {_BUSY}"):
         # Another fit may have finished since.
         _check_contents(folder, overwrite=overwrite, resume=resume)
         if overwrite:
             _remove_new(folder)
             if (folder / CONFIG_FILE).exists():
-                make_folder(folder / _NEW)
+                files.make_folder(folder / _NEW)
             else:
                 _remove_files(folder)
         try:
@@ -424,7 +410,7 @@ def _checkpoints_in(folder: Path) -> list[Path]:
 def check_folder(out: str | Path, *, overwrite: bool, resume: bool) -> Path:
     """Check the run folder before any work: no file of the user is deleted silently."""
     folder = Path(out)
-    if folder.is_dir() and in_use(folder / LOCK_FILE):
+    if folder.is_dir() and files.in_use(folder / files.LOCK_FILE):
         raise ConfigError(f"{folder}: {_BUSY}")
     _check_contents(folder, overwrite=overwrite, resume=resume)
     return folder
@@ -440,7 +426,7 @@ def check_outputs(run: str | Path, *files: Path | None) -> None:
 
 def _check_contents(folder: Path, *, overwrite: bool, resume: bool) -> None:
     unfinished = checkpoints(folder)
-    present = files_in(folder, *RUN_FILES, _CHECKPOINTS)
+    present = files.files_in(folder, *RUN_FILES, _CHECKPOINTS)
     if resume and overwrite:
         raise ConfigError("`resume` continues a run, `overwrite` starts again: choose one.")
     problem = ""

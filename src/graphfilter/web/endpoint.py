@@ -39,7 +39,8 @@ from graphfilter.runs.predict import as_fitted, predict_graph
 from graphfilter.tables.columns import Features
 from graphfilter.tables.dates import TIME, DateColumn
 from graphfilter.tables.encoder import TableEncoder
-from graphfilter.tables.numbers import NumberColumn
+from graphfilter.tables.numbers import ListColumn, NumberColumn
+from graphfilter.tables.words import CategoryColumn
 from graphfilter.util.arrow import pa
 from graphfilter.util.errors import (
     ConfigError,
@@ -51,19 +52,7 @@ from graphfilter.util.errors import (
 )
 from graphfilter.util.words import Noun, count, listed_names
 from graphfilter.version import __version__
-from graphfilter.web.server import (
-    LONGEST,
-    LOOPBACK,
-    RequestError,
-    Service,
-    is_local_request,
-    is_right_token,
-    listen,
-    make_app,
-    read_body,
-    read_json,
-    short,
-)
+from graphfilter.web import server
 
 EXAMPLE = (
     'Send {"ids": ["7"]}, or {"vertices": [{"features": {...}, "neighbours": ["7"]}]}; see /docs.'
@@ -127,22 +116,24 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_score_request(body: bytes, limits: Limits) -> tuple[list[str], list[Vertex]]:
     """Read the ids and the new vertices, which all have an id then, of a request."""
-    request = read_json(body, ScoreRequest, EXAMPLE)
+    request = server.read_json(body, ScoreRequest, EXAMPLE)
     ids, vertices = list(map(str, request.ids or ())), request.vertices or []
     n = len(ids) + len(vertices)
     if not n:
-        raise RequestError(422, "a request must name at least one vertex; got none.", EXAMPLE)
+        raise server.RequestError(
+            422, "a request must name at least one vertex; got none.", EXAMPLE
+        )
     if n > limits.vertices:
-        raise RequestError(
+        raise server.RequestError(
             422,
             f"a request must name at most {limits.vertices:,} vertices; got {n:,}.",
             "Send several requests; graphfilter predict scores whole graphs.",
         )
     names = [f"new {i}" if v.id is None else str(v.id) for i, v in enumerate(vertices)]
     if repeated := next((name for name, times in Counter(names).items() if times > 1), None):
-        raise RequestError(
+        raise server.RequestError(
             422,
-            f"each new vertex must have an id of its own; got {short(repeated)} twice.",
+            f"each new vertex must have an id of its own; got {server.short(repeated)} twice.",
             "Give every vertex another id, or leave the ids out.",
         )
     return ids, [
@@ -222,7 +213,7 @@ class Scorer:
     def score_known(self, ids: Sequence[str]) -> Scores:
         """Look up the predictions for vertices of the graph."""
         if missing := [id for id in ids if id not in self._numbers]:
-            raise RequestError(
+            raise server.RequestError(
                 404,
                 f"ids must be of vertices of the graph; it has no {listed_names(missing)}.",
                 "Send what is not in the graph under vertices, with features and neighbours.",
@@ -240,7 +231,8 @@ class Scorer:
         ids = [str(vertex.id) for vertex in vertices]
         if known_id := next((id for id in ids if id in self._numbers), None):
             _refuse(
-                f"a new vertex must have a new id; got {short(known_id)}.", "Send it under ids."
+                f"a new vertex must have a new id; got {server.short(known_id)}.",
+                "Send it under ids.",
             )
         features, notes = self._features(vertices)
         grown, near = self._grow(ids, vertices, features)
@@ -290,10 +282,10 @@ class Scorer:
             wrong = sorted(set(features).symmetric_difference(names or ()))
             if names is None or wrong:
                 known = list(names or ())
-                near = "" if wrong[0] in known else did_you_mean(wrong[0][:LONGEST], known)
+                near = "" if wrong[0] in known else did_you_mean(wrong[0][: server.LONGEST], known)
                 _refuse(
                     f"{where} must hold every column of the fit, and no other; see "
-                    f"{short(wrong[0])}{near or '.'}",
+                    f"{server.short(wrong[0])}{near or '.'}",
                     f"Send null for a value that is not known. Columns: {listed_names(known)}.",
                 )
             features = [features[name] for name in names]
@@ -323,7 +315,7 @@ class Scorer:
                 if other is None or other == n + i:
                     _refuse(
                         f"vertices[{i}].neighbours[{k}] must be another vertex; got "
-                        f"{short(link.id)}.",
+                        f"{server.short(link.id)}.",
                         "Leave it out, or send that vertex too.",
                     )
                 pairs.append((n + i, other) if link.direction == "out" else (other, n + i))
@@ -391,21 +383,21 @@ class Scorer:
 
 
 def _refuse(message: str, remedy: str) -> NoReturn:
-    raise RequestError(422, message, remedy) from None
+    raise server.RequestError(422, message, remedy) from None
 
 
 TEMPLATES = Path(__file__).parent / "templates"
 # The most names of features that a description lists; a model may have thousands.
 MOST_LISTED = 500
 # What stands for a value in the example of a new vertex, by the kind of its column.
-_EXAMPLES = {"number": 0.5, "boolean": True, "date": "2024-01-31", "text": "some words"}
+_EXAMPLES = {"boolean": True, "date": "2024-01-31", "text": "some words"}
 # A token shorter than this could be guessed.
 SHORTEST_TOKEN = 16
 # Requests under way when the endpoint ends have so long.
 SECONDS_TO_ANSWER = 5
 
 
-class Endpoint(Service):
+class Endpoint(server.Service):
     """A running endpoint; a context manager that stops it.
 
     Parameters
@@ -429,7 +421,7 @@ class Endpoint(Service):
         self,
         scorer: Scorer,
         *,
-        host: str = LOOPBACK,
+        host: str = server.LOOPBACK,
         port: int = 0,
         token: str | None = None,
         limits: Limits | None = None,
@@ -438,7 +430,7 @@ class Endpoint(Service):
         self.limits.check()
         local = host == "localhost" or _is_loopback(host)
         self.token = token if token or local else secrets.token_urlsafe(24)
-        listener = listen(port, host)
+        listener = server.listen(port, host)
         # New vertices are computed one request after another, beside the thread that serves.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="scoring")
         self._free = threading.Semaphore(self.limits.waiting)
@@ -446,7 +438,7 @@ class Endpoint(Service):
         # As clients write it, however it was given: 0:0:0:0:0:0:0:1 is [::1].
         address, *others = (
             f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
-            for name in (bound if ":" in host else host, bound, LOOPBACK, "localhost")
+            for name in (bound if ":" in host else host, bound, server.LOOPBACK, "localhost")
         )
         self.url = f"http://{address}"
         # Where others may ask, the token keeps other pages out.
@@ -460,16 +452,17 @@ class Endpoint(Service):
             ("GET", "/why", self.why),
         ]
         addresses = f"Addresses: {', '.join(path for _, path, _ in routes)}."
+        app = server.make_app([*routes, ("GET", "/", self.docs)], self.check_access, addresses)
         super().__init__(
-            make_app([*routes, ("GET", "/", self.docs)], self.check_access, addresses), listener,
+            app, listener,
             on_close=lambda: self._worker.shutdown(wait=False, cancel_futures=True),
             seconds_to_answer=SECONDS_TO_ANSWER,
         )  # fmt: skip
 
     def check_access(self, request: Request) -> None:
         """Raise unless the request may be answered."""
-        if self._hosts is not None and not is_local_request(request, self._hosts):
-            raise RequestError(
+        if self._hosts is not None and not server.is_local_request(request, self._hosts):
+            raise server.RequestError(
                 403,
                 "requests must be sent to the printed address, and not by a page of another site.",
                 "Send it to that address, without Origin.",
@@ -478,12 +471,12 @@ class Endpoint(Service):
         if self.token is None or request.url.path == "/health":
             return
         scheme, _, sent = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not is_right_token(sent, self.token):
+        if scheme.lower() != "bearer" or not server.is_right_token(sent, self.token):
             remedy = "Send the header Authorization: Bearer TOKEN."
-            raise RequestError(401, "the token is missing or wrong.", remedy)
+            raise server.RequestError(401, "the token is missing or wrong.", remedy)
 
     async def score(self, request: Request) -> Response:
-        body = await read_body(request, self.limits.bytes)
+        body = await server.read_body(request, self.limits.bytes)
         ids, vertices = read_score_request(body, self.limits)
         known = self.scorer.score_known(ids)
         new = await self._in_turn(self.scorer.score_new, vertices) if vertices else Scores([])
@@ -511,7 +504,7 @@ class Endpoint(Service):
     async def _in_turn(self, compute: Callable[..., Computed], *sent: Any) -> Computed:
         limits = self.limits
         if not self._free.acquire(blocking=False):
-            raise RequestError(
+            raise server.RequestError(
                 429,
                 f"at most {limits.waiting} requests with new vertices are taken at a time.",
                 "Try again soon, or send several vertices per request.",
@@ -523,7 +516,7 @@ class Endpoint(Service):
             async with asyncio.timeout(limits.seconds):
                 return await asyncio.wrap_future(work)
         except TimeoutError:
-            raise RequestError(
+            raise server.RequestError(
                 503,
                 f"new vertices must be scored within {limits.seconds:g} seconds; these were not.",
                 "Try again when there are fewer requests, or raise graphfilter serve --seconds.",
@@ -558,18 +551,21 @@ def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
     columns = []
     for column in scorer.encoder.columns:
         entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
-        if column.kind == "category":
-            entry["categories"] = list(getattr(column, "categories", ()))
-        if column.kind == "list":
+        example: Any = _EXAMPLES.get(column.kind)
+        if isinstance(column, CategoryColumn):
+            entry["categories"] = list(column.categories)
+            example = column.categories[0] if column.categories else None
+        elif isinstance(column, ListColumn):
             entry["length"] = len(column.fill)
-        if isinstance(column, NumberColumn):
+            example = [0.5] * len(column.fill)
+        elif isinstance(column, NumberColumn):
             # What is usual in the column, as it is written.
             usual = column.fill[0]
             share = f"{100 * usual:.4g} %".replace(".", column.decimal)
-            entry["example"] = share if column.unit == "%" else float(f"{usual:.4g}")
-        if isinstance(column, DateColumn) and column.spelling == TIME:
-            entry["example"] = "12:30"
-        columns.append(entry)
+            example = share if column.unit == "%" else float(f"{usual:.4g}")
+        elif isinstance(column, DateColumn) and column.spelling == TIME:
+            example = "12:30"
+        columns.append({**entry, "example": example})
     return columns
 
 
@@ -609,10 +605,7 @@ def example_new(scorer: Scorer) -> dict[str, Any]:
     """Return a request for a new vertex, with what is usual in the columns of the fit."""
     features: Any = [0.0] * min(scorer.graph.n_features, 3)
     if columns := list_columns(scorer):
-        features = {column["name"]: _EXAMPLES.get(column["kind"]) for column in columns}
-        features |= {c["name"]: c["categories"][0] for c in columns if c.get("categories")}
-        features |= {c["name"]: [0.5] * c["length"] for c in columns if "length" in c}
-        features |= {c["name"]: c["example"] for c in columns if "example" in c}
+        features = {column["name"]: column.get("example", 0.5) for column in columns}
     neighbours = {"neighbours": example_ids(scorer)["ids"]} if scorer.graph.n_edges else {}
     return {"vertices": [{"id": "new-1", "features": features, **neighbours}]}
 

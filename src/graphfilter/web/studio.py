@@ -42,19 +42,8 @@ from graphfilter.training import Callback, Progress
 from graphfilter.util.errors import ConfigError, DataFileError, GraphFilterError, check_name
 from graphfilter.util.files import scratch_folder
 from graphfilter.util.words import Noun
-from graphfilter.web.server import (
-    HEADERS,
-    LOOPBACK,
-    RequestError,
-    Service,
-    is_local_request,
-    is_right_token,
-    listen,
-    make_app,
-    read_body,
-    read_json,
-    receive,
-)
+from graphfilter.web import server
+from graphfilter.web.server import receive
 
 # Tables on disk, and graphs in memory: the oldest goes when there are more. Runs keep their own.
 MOST_TABLES, MOST_GRAPHS = 8, 16
@@ -164,14 +153,14 @@ class Tables:
             if not fits:
                 problem = f"{shown}: must be at most {self._limit >> 20} MB."
                 remedy = "Fit it with graphfilter fit, or raise graphfilter studio --upload-limit."
-                raise RequestError(413, f"{problem} {remedy}", remedy)
+                raise server.RequestError(413, f"{problem} {remedy}", remedy)
             names = set(map(key_of, await run_in_threadpool(lambda: open_table(path).names)))
         except BaseException as error:
             shutil.rmtree(path.parent)
             if isinstance(error, TimeoutError):
                 problem = f"{shown}: the upload stopped on its way; send it again."
-                raise RequestError(408, problem, "Send it again.") from None
-            if isinstance(error, GraphFilterError) and not isinstance(error, RequestError):
+                raise server.RequestError(408, problem, "Send it again.") from None
+            if isinstance(error, GraphFilterError) and not isinstance(error, server.RequestError):
                 raise ConfigError(_named(str(error), path)) from None
             raise
         self._uploads[key] = path
@@ -411,43 +400,6 @@ class StudioFit:
         }
 
 
-class Queue:
-    """Trains fits one after the other on a thread of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._fits: dict[str, StudioFit] = {}
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="studio-training")
-
-        self._last: Future[None] | None = None
-
-    def add(self, entry: Entry, setting: Setting) -> StudioFit:
-        """Queue a fit."""
-        key = str(len(self._fits) + 1)
-        source, folder = entry.source, self._folder / f"run-{key}"
-        self._fits[key] = fit = StudioFit(key, source.graph.name, source, setting, folder)
-        self._last = self._thread.submit(fit.train)
-        return fit
-
-    def get(self, key: str) -> StudioFit:
-        """Return the fit of this key."""
-        if key not in self._fits:
-            raise ConfigError(f"there is no run {key}.")
-        return self._fits[key]
-
-    def list(self) -> list[dict[str, Any]]:
-        """Return what the page draws of all fits, oldest first."""
-        return [fit.to_dict() for fit in [*self._fits.values()]]
-
-    def close(self) -> None:
-        """Give up every fit; wait for the end of the one under way, but not for long."""
-        for fit in self._fits.values():
-            fit.closing = True
-            fit.command("stop")
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        wait([self._last] if self._last else [], SECONDS_TO_END)
-
-
 TEMPLATES = Path(__file__).parent / "templates"
 UPLOAD_LIMIT_MB = 64
 LARGEST_REQUEST = 64 << 10  # of JSON
@@ -462,7 +414,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setting: Setting = Setting()
 
 
-class Studio(Service):
+class Studio(server.Service):
     """A running studio; a context manager that stops it.
 
     Parameters
@@ -492,16 +444,19 @@ class Studio(Service):
         if upload_limit_mb < 1:
             raise ConfigError(f"the upload limit must be at least 1 MB; got {upload_limit_mb}.")
         with ExitStack() as stack:
-            listener = stack.enter_context(listen(port))
+            listener = stack.enter_context(server.listen(port))
             self.folder = stack.enter_context(scratch_folder("graphfilter-studio-"))
             self.tables = Tables(self.folder, upload_limit_mb << 20, source)
-            self.fits = Queue(self.folder)
-            stack.callback(self.fits.close)
+            self._fits: dict[str, StudioFit] = {}
+            # One fit after the other.
+            self._training = ThreadPoolExecutor(1, thread_name_prefix="studio-training")
+            self._last: Future[None] | None = None
+            stack.callback(self._give_up)
             on_close = stack.pop_all().close
         number = listener.getsockname()[1]
         self._token = secrets.token_urlsafe(24)
-        self._hosts = {f"{LOOPBACK}:{number}", f"localhost:{number}"}
-        self.url = f"http://{LOOPBACK}:{number}/{self._token}/"
+        self._hosts = {f"{server.LOOPBACK}:{number}", f"localhost:{number}"}
+        self.url = f"http://{server.LOOPBACK}:{number}/{self._token}/"
         routes = [
             ("GET", "/", self.page),
             ("GET", "/assets/{name}", self.asset),
@@ -514,14 +469,14 @@ class Studio(Service):
             ("GET", "/runs/{key}/download", self.download),
         ]
         routes = [(method, "/{token}" + path, handler) for method, path, handler in routes]
-        app = make_app(routes, self.check_access, RIGHT_ADDRESS)
+        app = server.make_app(routes, self.check_access, RIGHT_ADDRESS)
         super().__init__(app, listener, on_close=on_close)
 
     def check_access(self, request: Request) -> None:
         """Raise unless the request carries the token and comes from this page."""
-        is_right = is_right_token(request.path_params["token"], self._token)
-        if not (is_right and is_local_request(request, self._hosts)):
-            raise RequestError(403, "this address is wrong.", RIGHT_ADDRESS)
+        is_right = server.is_right_token(request.path_params["token"], self._token)
+        if not (is_right and server.is_local_request(request, self._hosts)):
+            raise server.RequestError(403, "this address is wrong.", RIGHT_ADDRESS)
 
     async def page(self, request: Request) -> Response:
         template = make_environment(TEMPLATES).get_template("studio.html.j2")
@@ -547,23 +502,27 @@ class Studio(Service):
         return JSONResponse(await self.tables.receive(name, request.stream()))
 
     async def graph(self, request: Request) -> Response:
-        graph = read_json(await read_body(request, LARGEST_REQUEST), GraphRequest)
+        graph = server.read_json(await server.read_body(request, LARGEST_REQUEST), GraphRequest)
         return JSONResponse(await run_in_threadpool(self.tables.read, graph))
 
     async def list_runs(self, request: Request) -> Response:
-        return JSONResponse({"runs": self.fits.list()})
+        return JSONResponse({"runs": [fit.to_dict() for fit in [*self._fits.values()]]})
 
     async def add_run(self, request: Request) -> Response:
-        fit = read_json(await read_body(request, LARGEST_REQUEST), FitRequest)
-        return JSONResponse(self.fits.add(self.tables.get(fit.graph), fit.setting).to_dict())
+        fit = server.read_json(await server.read_body(request, LARGEST_REQUEST), FitRequest)
+        key, source = str(len(self._fits) + 1), self.tables.get(fit.graph).source
+        new = StudioFit(key, source.graph.name, source, fit.setting, self.folder / f"run-{key}")
+        self._fits[key] = new
+        self._last = self._training.submit(new.train)
+        return JSONResponse(new.to_dict())
 
     async def command_run(self, request: Request) -> Response:
-        content = read_json(await read_body(request, LARGEST_REQUEST), dict[str, str])
-        self.fits.get(request.path_params["key"]).command(content.get("wish", ""))
+        content = server.read_json(await server.read_body(request, LARGEST_REQUEST), dict[str, str])
+        self._fit_of(request).command(content.get("wish", ""))
         return JSONResponse({})
 
     async def report(self, request: Request) -> Response:
-        headers = {**HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
+        headers = {**server.HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"}
         return FileResponse(self._kept(request) / REPORT_FILE, headers=headers)
 
     async def download(self, request: Request) -> Response:
@@ -572,9 +531,23 @@ class Studio(Service):
         packed = await run_in_threadpool(shutil.make_archive, *place)
         return FileResponse(packed, filename=f"graphfilter-{folder.name}.zip")
 
+    def _give_up(self) -> None:
+        """Give up every fit; wait for the end of the one under way, but not for long."""
+        for fit in self._fits.values():
+            fit.closing = True
+            fit.command("stop")
+        self._training.shutdown(wait=False, cancel_futures=True)
+        wait([self._last] if self._last else [], SECONDS_TO_END)
+
+    def _fit_of(self, request: Request) -> StudioFit:
+        key = request.path_params["key"]
+        if key not in self._fits:
+            raise ConfigError(f"there is no run {key}.")
+        return self._fits[key]
+
     def _kept(self, request: Request) -> Path:
         """Return the folder of a run that left one."""
-        fit = self.fits.get(request.path_params["key"])
+        fit = self._fit_of(request)
         if not fit.kept:
             raise ConfigError(f"run {fit.key} is {fit.state}: there is nothing to download.")
         return fit.folder
