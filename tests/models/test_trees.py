@@ -241,7 +241,7 @@ def test_memory_bounds_what_a_forest_takes(n_train: int, n_classes: int) -> None
     found = Forest(4, n_classes, config)
     found.fit(x, labels, seed=1)
     kept = sum(part.nbytes for part in found.state_dict().values())
-    most = config.memory(Sizes(n_train, 0, 4, 0, n_classes, n_train), 1 << 30).hidden
+    most = config.memory(Sizes(n_train, 0, 4, 0, n_classes, n_train)).hidden
     assert kept <= most - forest.growing_bytes(n_train, n_classes)
     # And not by a bound so large that every plan of memory would fail.
     assert most <= 20 * (kept + tree.value.nbytes)
