@@ -199,8 +199,8 @@ class ToldHopsConfig(HopNetworkConfig):
     dropout: float = 0.3
     first_steps: int = 320
 
-    def memory(self, sizes: Sizes, available: int) -> Working:
-        working = super().memory(sizes, available)
+    def memory(self, sizes: Sizes) -> Working:
+        working = super().memory(sizes)
         told = 16 * sizes.n_vertices * (sizes.n_classes + 1)
         return replace(working, hidden=working.hidden + told)
 
