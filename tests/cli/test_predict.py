@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -282,7 +283,9 @@ def test_page_says_what_moved(graphfilter, run, tmp_path: Path) -> None:
     assert "'a' above " in said
     content = page.read_text()
     assert "&#39;a&#39; above " in content
-    assert "Graph used: the graph saved with the run (150 vertices" in content
+    assert "Graph used: the graph saved with the run (150 rows" in content
+    shown = re.sub(r"(?s)<(style|script).*?</\1>|<[^>]+>", " ", content)
+    assert not re.findall(r".{0,60}(?<![/-])\bvert(?:ex|ices)\b.{0,60}", shown, re.IGNORECASE)
     assert "trained on" in content
     for file, message in ((page, "exists"), (out, "must end in .html"), ("x/y.html", "no such")):
         again = graphfilter(*words, "--out", tmp_path / "q.csv", "--report", file, code=2)
@@ -342,7 +345,7 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     table.to_csv(grown[3], index=False)
     said, _ = predict(run, "moved.csv", "--report", str(tmp_path / "moved.html"))
     page = " ".join((tmp_path / "moved.html").read_text().split())
-    assert "known vertices are far from what they were" in page
+    assert "known rows are far from what they were" in page
     assert "--forget-ids ignores them" in page
     assert "known rows are far from what they were" in said
     assert "--forget-ids ignores them" in said

@@ -213,7 +213,7 @@ def test_member_that_diverges_at_once_has_no_part() -> None:
         for m in system.members
     )
     outcome = train(replace(system, members=members))
-    assert outcome.failed == {"fixed low-pass filter": DIVERGED}
+    assert outcome.failed == {"fixed average over neighbours": DIVERGED}
     assert "smooth" not in {part.system.name for part in outcome.parts}
 
 

@@ -176,6 +176,12 @@ def test_what_is_no_place_is_refused() -> None:
         gf.read_tables(None, HOUSES, near=("lat", "long"), drop="lat")
 
 
+def test_half_a_place_is_refused() -> None:
+    for near in (["lat"], ["long", "long"]):
+        with pytest.raises(GraphFilterError, match=r"both coordinates of a place; got .* alone"):
+            gf.read_tables(None, HOUSES, near=near)
+
+
 def test_coordinates_of_a_plane_may_be_called_degrees() -> None:
     graph, encoder = gf.read_tables(None, {**HOUSES, "lat": (LAT * 1e4).tolist()})
     assert encoder.near is not None

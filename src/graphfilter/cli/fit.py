@@ -169,7 +169,8 @@ class TrainingOptions:
         validation vertices choose; one per number, separated by commas. Default: auto for the
         committee, identity for others.
     baselines
-        Train an MLP and fixed low-pass filters too, to report whether the graph helps.
+        Train models without the graph, and with fixed averages over neighbours, too, to report
+        whether the graph helps.
     out : FOLDER
         Folder for the report, the predictions and the model.
     dry_run

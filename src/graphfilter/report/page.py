@@ -202,9 +202,10 @@ def write_prediction_report(
     """
     names = ", ".join(prediction.names[:20]) + (", ..." if len(prediction.names) > 20 else "")
     words = {"classification": "Classes", "multilabel": "Labels"}
+    noun = Noun.found(prediction.run.noun, None)
     page = {
         "name": prediction.whole.name,
-        "size": describe_size(prediction.whole),
+        "size": describe_size(prediction.whole, noun),
         "drift": drift,
         "parts": prediction.count_parts(),
         "parts_said": prediction.describe_parts(),
@@ -221,4 +222,4 @@ def write_prediction_report(
             ("Predicted by", f"graphfilter {__version__}"),
         ],
     }
-    write_page(path, render_page("prediction.html.j2", page=page))
+    write_page(path, render_page("prediction.html.j2", page=page, noun=noun))

@@ -63,7 +63,7 @@ CHANNELS = _member(
 )
 SMOOTH = _member(
     "smooth",
-    "fixed low-pass filter",
+    "fixed average over neighbours",
     _filtered(PageRankFilterConfig(16, 0.1), filter_on="logits"),
     operator="augmented_adjacency",
     config=replace(_CONFIG, learning_rate=0.04, weight_decay=5e-3),

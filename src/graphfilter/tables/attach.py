@@ -222,6 +222,9 @@ class Beside:
         numbers = [column.name for column in columns if column.kind == "number"]
         found = [[numbers[i] for i in pair] for pair in find_coordinates(numbers)]
         if near := self.columns.near:
+            if half := [pair for pair in found if {*near} < {*pair}]:
+                what = f"`near` must name both coordinates of a place; got {near[0]!r} alone"
+                raise DataFileError(self.vertices, f"{what}. Name {listed_names(half[0])}.")
             if (name := next((n for n in near if n not in numbers), None)) is not None:
                 what = f"`near` must name columns of numbers that are features; {name!r} is none"
                 raise DataFileError(self.vertices, f"{what}. Keep it as one, or name others.")

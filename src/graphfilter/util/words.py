@@ -21,10 +21,18 @@ def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-# Words of a column of ids that do not say of what.
-_NO_NOUNS = {
-    "code", "id", "ids", "idx", "index", "key", "name", "no", "nr", "num", "number", "uid", "uuid",
-}  # fmt: skip
+# What rows are, where the name of the column of ids says so in English.
+_NOUNS = """
+    account address airport applicant article asset author bank book borrower branch building
+    bus car card case cell city claim client company compound contact contract country county
+    customer device district document drug employee event film firm flight gene hospital hotel
+    house household invoice item job journal lender loan location machine member merchant message
+    molecule movie municipality node order page paper parcel parish part patient payment person
+    phone plant player policy port post product project property protein provider publication
+    region restaurant road route row sample school seller sensor server service session shipment
+    shop site song species spot station stop store street student subject supplier team ticket
+    town track transaction trip tweet unit user vehicle village vendor visit web website worker
+"""
 # A word of ours, not part of a name, a path, an option or a quotation.
 _VERTEX = re.compile(
     r"(?<![\w'\"`“/.-])(?:(an?) )?(vert(?:ex|ices))(?![\w\"`”/-]|'(?!s\b)|\.\w)", re.IGNORECASE
@@ -39,8 +47,10 @@ class Noun:
     --------
     >>> Noun.found("", "account_id").put("Vertices like a vertex's of 'vertex', vertices.csv.")
     "Accounts like an account's of 'vertex', vertices.csv."
-    >>> Noun.found("Kunde,Kunden", "id"), Noun.found("", "id"), Noun.found("", "county").count(2)
-    (Noun(one='Kunde', many='Kunden'), Noun(one='row', many='rows'), '2 counties')
+    >>> Noun.found("Kunde,Kunden", "id").many, Noun.found("", "kundennr").many
+    ('Kunden', 'rows')
+    >>> Noun.found("", "county").count(2), Noun.found("", "UserID").count(2)
+    ('2 counties', '2 users')
     """
 
     one: str = "vertex"
@@ -50,7 +60,7 @@ class Noun:
     def found(cls, given: str, column: str | None) -> Noun:
         """Return the noun that was given, else that in the name of the column of ids.
 
-        A row where that names nothing; a vertex where there is no table (None).
+        A row where that is no English word for a thing; a vertex where there is no table (None).
         """
         if given:
             one, _, many = (part.strip() for part in given.partition(","))
@@ -59,12 +69,8 @@ class Noun:
             return cls()
         apart = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column))
         words = [re.sub(r"(?<=\w{4})(?<!o)id$", "", word.lower()) for word in apart]
-        word = " ".join(word for word in words if word not in _NO_NOUNS)
-        # Up to four capitals are an abbreviation.
-        if not 2 < len(word) <= 30 or (len(word) < 5 and column.isupper()):
-            word = "row"
-        if re.search(r"[^isu]s$", word):
-            return cls(word[:-1], word)
+        known = {form: word for word in _NOUNS.split() for form in (_plural(word), word)}
+        word = next((known[word] for word in reversed(words) if word in known), "row")
         return cls(word, _plural(word))
 
     def count(self, n: int) -> str:
