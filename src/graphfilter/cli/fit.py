@@ -2,6 +2,7 @@
 
 # Annotations of fields are evaluated here: typer reads them.
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +12,7 @@ import typer
 from graphfilter.cli import app, screen
 from graphfilter.cli.sources import PredictedOptions, model_of, option_words, split_commas
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.words import number, read_number, say_bytes
+from graphfilter.util.words import number, say_bytes
 
 if TYPE_CHECKING:
     from graphfilter.estimators.vertex import VertexEstimator
@@ -236,10 +237,9 @@ class TrainingOptions:
         if model == SGF:
             kind = SGFRegressor if numbers else SGFClassifier
             values |= {name: getattr(self, word) for word, name in OF_SGF.items()}
-            # The estimator checks the name.
-            init = read_number(self.init)
-            init = self.init if init is None else init
-            values |= {"filter_init": init, "n_members": self.members}
+            values |= {"filter_init": self.init, "n_members": self.members}
+            with suppress(ValueError):  # The estimator checks a name.
+                values["filter_init"] = float(self.init)
         elif model in COMMITTEES:
             kind = GraphRegressor if numbers else GraphClassifier
             effort = next(effort for effort, name in EFFORTS.items() if name == model)
