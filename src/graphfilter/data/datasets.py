@@ -26,6 +26,11 @@ from graphfilter.util.errors import ConfigError, check_count, check_name, import
 from graphfilter.util.files import AnyPath
 from graphfilter.util.plugins import DATASETS, load_plug_ins
 
+__all__ = [
+    "dataset_names", "describe", "load_dataset", "locate", "make_bipartite", "make_csbm",
+    "make_digits", "make_karate",
+]  # fmt: skip
+
 Counts = tuple[int, int, int, int]
 # Called as progress(file name, bytes so far, bytes in all) while a file is downloaded.
 Progress = Callable[[str, int, int], None]

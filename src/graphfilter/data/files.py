@@ -59,6 +59,11 @@ from graphfilter.util.files import (
 )
 from graphfilter.util.words import count, listed_names
 
+__all__ = [
+    "read_edge_list", "read_graph", "read_matrix_market", "read_networkx", "read_npz",
+    "write_npz", "write_tables",
+]  # fmt: skip
+
 # A sparse matrix may have this many columns whatever it holds, and so many per entry beyond.
 MOST_COLUMNS = 1 << 20
 MOST_COLUMNS_PER_ENTRY = 100

@@ -24,6 +24,8 @@ from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.errors import GraphError, check_name
 from graphfilter.util.words import count
 
+__all__ = ["Columns", "TableEncoder", "TextOptions", "read_tables"]
+
 
 def read_tables(
     edges: str | PathLike[str] | Any | None,

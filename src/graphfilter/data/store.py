@@ -40,6 +40,8 @@ from graphfilter.util.machine import blocks
 from graphfilter.util.records import convert, read_checked_json, sha256_of, write_checked_json
 from graphfilter.version import __version__
 
+__all__ = ["open_store", "write_store"]
+
 TYPES = ("<i4", "<i8", "<f4", "<f8", "|u1")
 HEADER_FILE, BUILD_FOLDER = "store.json", "building"
 # Version of the folder's layout: a change counts up, and earlier ones are still read.
