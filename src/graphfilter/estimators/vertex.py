@@ -35,16 +35,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph, links_checksum
+from graphfilter.estimators import inputs
 from graphfilter.estimators.calibration import Calibration, calibrate
 from graphfilter.estimators.earlier import NO_IDS, KnownVertices, describe_known, named
 from graphfilter.estimators.explanation import shuffled_importances
-from graphfilter.estimators.inputs import (
-    draw_seed,
-    take_split,
-    take_target,
-    take_training,
-    take_weights,
-)
 from graphfilter.estimators.members import (
     ALL,
     FittedMember,
@@ -282,17 +276,17 @@ class VertexEstimator(BaseEstimator):
             text = f"{type(self).__name__}.fit() takes no {next(iter(others))}; it takes X, y, "
             raise TypeError(text + "graph, split, vertices, sample_weight and callback.")
         self.check_parameters()
-        seed, before = draw_seed(self.random_state), self.__dict__.copy()
+        seed, before = inputs.draw_seed(self.random_state), self.__dict__.copy()
         try:
-            fitted, target = take_training(self, X, y, graph, vertices)
+            fitted, target = inputs.take_training(self, X, y, graph, vertices)
             weights = None
             if sample_weight is not None:
-                weights = take_weights(self, sample_weight, X, target)
+                weights = inputs.take_weights(self, sample_weight, X, target)
                 codes = np.where(weights > 0, target.codes, -1)
                 target = dataclasses.replace(target, codes=codes)
             self.check_target(target)
             task = self.task_for(target)
-            split = take_split(split, fitted, graph)
+            split = inputs.take_split(split, fitted, graph)
             if split is None:
                 fractions = (1 - self.validation_fraction, self.validation_fraction, 0.0)
                 split = stratified(target.codes, seed, fractions)
@@ -448,7 +442,7 @@ class VertexEstimator(BaseEstimator):
     def target(self, X: Any, graph: Any, vertices: Any = None) -> tuple[Graph, Rows]:
         """Return the graph that is to be predicted, and which of its vertices."""
         check_is_fitted(self)
-        target, rows = take_target(self, X, graph, vertices)
+        target, rows = inputs.take_target(self, X, graph, vertices)
         return target, ALL if rows is None else rows
 
     def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:

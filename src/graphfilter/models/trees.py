@@ -15,17 +15,8 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.filters.base import ADDED
+from graphfilter.models import forest
 from graphfilter.models.base import ModelConfig, Sizes, Working
-from graphfilter.models.forest import (
-    NEVER,
-    TREES,
-    Given,
-    TreeNodes,
-    Validation,
-    Weight,
-    dense,
-    within,
-)
 from graphfilter.models.relations import MOST_COLUMNS, KeepsView
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.machine import compiled_threads
@@ -108,7 +99,7 @@ class TreesConfig(ModelConfig):
         return Working(BOOSTED * sizes.n_train * sizes.n_classes)
 
 
-class Trees(TreeNodes[TreesConfig], config=TreesConfig):
+class Trees(forest.TreeNodes[TreesConfig], config=TreesConfig):
     """Boosted trees (LightGBM's), kept as plain tensors.
 
     Parameters
@@ -139,7 +130,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     """
 
     kept: ClassVar[dict[str, torch.dtype]] = {
-        **TREES,
+        **forest.TREES,
         "value": torch.float64,
         "outputs": torch.int64,
         "start": torch.float64,
@@ -150,21 +141,21 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     start: Tensor
     n_left_out: int = 0
 
-    def learn(self, given: Given) -> None:
+    def learn(self, given: forest.Given) -> None:
         rows, targets, weight, seed, val = given
         # Of each output that trees are grown for, how many rounds were best, and at which rate.
         self.settled = self.settled or {}
-        columns = np.ascontiguousarray(dense(rows), dtype=np.float32)
+        columns = np.ascontiguousarray(forest.dense(rows), dtype=np.float32)
         seen = None
         if val is not None and len(val[1]) and self.config.stop_after:
-            seen = np.ascontiguousarray(dense(val[0]), dtype=np.float32), val[1]
+            seen = np.ascontiguousarray(forest.dense(val[0]), dtype=np.float32), val[1]
         self.n_left_out = int(np.isnan(columns).all(axis=0).sum())
         boost = partial(self._boosted, columns, weight, seed)
         trees: list[dict[str, NDArray[Any]]] = []
         outputs: list[int] = []
         if targets.ndim == 1:
             present, numbers = np.unique(targets, return_inverse=True)
-            start = np.full(self.n_classes, NEVER)
+            start = np.full(self.n_classes, forest.NEVER)
             start[present] = 0.0
             if len(present) > 1:
                 # Two classes have one tree per round, for the second.
@@ -207,11 +198,11 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
     def _boosted(
         self,
         columns: NDArray[np.float32],
-        weight: Weight,
+        weight: forest.Weight,
         seed: int,
         column: int,
         targets: NDArray[Any],
-        seen: Validation,
+        seen: forest.Validation,
         **kinds: Any,
     ) -> list[dict[str, NDArray[Any]]]:
         """Return the trees of every round, of each its nodes; of the rounds that were best."""
@@ -276,7 +267,7 @@ class Trees(TreeNodes[TreesConfig], config=TreesConfig):
         return (
             tuple(state["value"].shape) == (n_nodes,)
             and state["outputs"].shape == state["roots"].shape
-            and within(state["outputs"], self.n_classes)
+            and forest.within(state["outputs"], self.n_classes)
             and tuple(state["start"].shape) == (self.n_classes,)
             and all(bool(state[name].isfinite().all()) for name in ("value", "start"))
         )

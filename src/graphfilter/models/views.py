@@ -15,16 +15,8 @@ from numpy.typing import NDArray
 
 from graphfilter.data.edges import index_type
 from graphfilter.data.graph import Graph
+from graphfilter.models import places
 from graphfilter.models.correction import columns_missed
-from graphfilter.models.places import (
-    Known,
-    averaging,
-    basis_of,
-    columns_of_places,
-    find_positions,
-    halves,
-    link_features,
-)
 from graphfilter.models.relations import columns_around, columns_beside, find_around, find_beside
 from graphfilter.models.scaling import or_one, unit_rows
 from graphfilter.tables.columns import Features, with_gaps
@@ -69,7 +61,7 @@ class View:
         stand for vertices cannot be made otherwise.
     """
 
-    make: Callable[[Graph, Features, Found, Known | None], Features]
+    make: Callable[[Graph, Features, Found, places.Known | None], Features]
     find: Callable[[Graph, Features], Found] = lambda graph, features: {}
     keeps_graph: bool = False
     recognises: bool = False
@@ -81,7 +73,7 @@ def find_view(graph: Graph, features: Features, view: str) -> Found:
 
 
 def view_columns(
-    graph: Graph, features: Features, view: str, found: Found, known: Known | None = None
+    graph: Graph, features: Features, view: str, found: Found, known: places.Known | None = None
 ) -> Features:
     """Return the columns of a view from any features of a graph.
 
@@ -103,7 +95,7 @@ def averages(
     graph: Graph,
     features: Features,
     found: Found | None = None,
-    known: Known | None = None,
+    known: places.Known | None = None,
     most_columns: int = MOST_AVERAGED,
 ) -> Features:
     """Return the features, their averages over neighbours, over theirs, …, and log degrees.
@@ -132,14 +124,14 @@ def find_basis(
     graph: Graph, features: Features, n_found: int = COMPRESSED, most_columns: int = MOST_AVERAGED
 ) -> Found:
     """Return the largest singular vectors of features, where they are too many for trees."""
-    return {"basis": basis_of(features, n_found)} if features.shape[1] > most_columns else {}
+    return {"basis": places.basis_of(features, n_found)} if features.shape[1] > most_columns else {}
 
 
 def average_hops(
-    graph: Graph, columns: NDArray[Any], n_hops: int, known: Known | None = None
+    graph: Graph, columns: NDArray[Any], n_hops: int, known: places.Known | None = None
 ) -> list[NDArray[Any]]:
     """Return the averages of columns over neighbours, over neighbours of those, and so on."""
-    adjacency, degrees = averaging(graph, known)
+    adjacency, degrees = places.averaging(graph, known)
     mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
     found: list[NDArray[Any]] = []
     for _ in range(n_hops):
@@ -168,8 +160,8 @@ def _as_sparse(part: Features) -> sp.csr_array:
     return sp.csr_array((part[stored], columns, offsets), shape=part.shape)
 
 
-def _links(graph: Graph, known: Known | None) -> sp.csr_array:
-    return sp.csr_array(sp.hstack(halves(graph, known)), dtype=np.float32)
+def _links(graph: Graph, known: places.Known | None) -> sp.csr_array:
+    return sp.csr_array(sp.hstack(places.halves(graph, known)), dtype=np.float32)
 
 
 VIEWS: dict[str, View] = {
@@ -181,13 +173,15 @@ VIEWS: dict[str, View] = {
     BESIDE: View(columns_beside, find_beside, recognises=True),
     MISSED: View(columns_missed, recognises=True),
     "neighbours": View(
-        lambda graph, features, found, known: link_features(graph, known),
+        lambda graph, features, found, known: places.link_features(graph, known),
         keeps_graph=True,
         recognises=True,
     ),
-    "places": View(columns_of_places, find_positions, keeps_graph=True, recognises=True),
+    "places": View(
+        places.columns_of_places, places.find_positions, keeps_graph=True, recognises=True
+    ),
     "unit+links": View(
-        lambda graph, x, _, known: beside(unit_rows(x), link_features(graph, known)),
+        lambda graph, x, _, known: beside(unit_rows(x), places.link_features(graph, known)),
         keeps_graph=True,
         recognises=True,
     ),

@@ -13,16 +13,7 @@ from graphfilter.estimators.earlier import ids_of
 from graphfilter.estimators.explanation import Explanation
 from graphfilter.report.html import render_page
 from graphfilter.report.neighbourhood import RADII, place_names, places_of
-from graphfilter.runs.cases import (
-    DOUBTED,
-    LARGEST_ERRORS,
-    LEAST_SURE,
-    MOST_LIKELY,
-    MOST_LISTED,
-    CaseBook,
-    Neighbourhood,
-    WorkList,
-)
+from graphfilter.runs import cases
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.training import REGRESSION
 from graphfilter.util.words import Noun, number
@@ -32,15 +23,15 @@ MOST_COLUMNS, ALL_NEIGHBOURS = 15, "all neighbours together"
 
 
 def cases_section(
-    fit: Fit, lists: Iterable[WorkList], reasons: Mapping[int, Explanation] | None = None
+    fit: Fit, lists: Iterable[cases.WorkList], reasons: Mapping[int, Explanation] | None = None
 ) -> dict[str, Any]:
     """Return the lists as tables: heads and cells, numbers from column ``first_number`` on."""
     return {"tables": [_table(fit, one, reasons or {}) for one in lists]}
 
 
-def _table(fit: Fit, listed: WorkList, reasons: Mapping[int, Explanation]) -> dict[str, Any]:
-    cut = f" (the first {MOST_LISTED})" if len(listed.vertices) == MOST_LISTED else ""
-    if listed.name == LARGEST_ERRORS:
+def _table(fit: Fit, listed: cases.WorkList, reasons: Mapping[int, Explanation]) -> dict[str, Any]:
+    cut = f" (the first {cases.MOST_LISTED})" if len(listed.vertices) == cases.MOST_LISTED else ""
+    if listed.name == cases.LARGEST_ERRORS:
         table = _errors_table(fit, listed, cut)
     else:
         table = _classes_table(fit, listed, cut, reasons)
@@ -76,18 +67,18 @@ def part_of(fit: Fit, vertex: int) -> str:
 
 
 def _classes_table(
-    fit: Fit, listed: WorkList, cut: str, reasons: Mapping[int, Explanation]
+    fit: Fit, listed: cases.WorkList, cut: str, reasons: Mapping[int, Explanation]
 ) -> dict[str, Any]:
     names, codes, noun = fit.names, fit.plan.target.codes, fit.plan.noun
     labelled = fit.plan.is_labelled[listed.vertices].any()
     ids = fit.plan.graph.vertex_names or range(fit.plan.graph.n_vertices)
     of, name = fit.positive, "" if fit.positive is None else fit.plan.quote(names[fit.positive])
-    heads = ["Part", "Label"] if listed.name == DOUBTED else ["Label"] if labelled else []
-    if listed.name == MOST_LIKELY:
+    heads = ["Part", "Label"] if listed.name == cases.DOUBTED else ["Label"] if labelled else []
+    if listed.name == cases.MOST_LIKELY:
         heads, title = ["Because"] if reasons else [], f"Most likely {name}"
         which = "not trained on" if labelled else "without a label"
         text = f"The {noun.many} {which} whose probability of {name} is highest{cut}."
-    elif listed.name == LEAST_SURE:
+    elif listed.name == cases.LEAST_SURE:
         title, rule = "Least sure", "most probable class is the least probable"
         if (decision := fit.user_decision) is not None:
             rule = f"probability of “{decision.positive}” is nearest to {decision.threshold:.3g}"
@@ -104,18 +95,18 @@ def _classes_table(
             "Because": reasons[v].because() if v in reasons else "",
         }
         shown = [f"{fit.outputs[v, answer if of is None else of]:.3f}"]
-        if listed.name == DOUBTED and of is None:
+        if listed.name == cases.DOUBTED and of is None:
             shown.append(f"{fit.outputs[v, label]:.3f}")
         rows.append([str(ids[v]), names[answer], *(cells[head] for head in heads), *shown])
     last = [f"Probability of {name}" if name else "Probability"]
-    last += ["That of its label"] if listed.name == DOUBTED and of is None else []
+    last += ["That of its label"] if listed.name == cases.DOUBTED and of is None else []
     return {
         "title": title, "why": text, "heads": [noun.one.capitalize(), "Predicted", *heads, *last],
         "rows": rows, "first_number": 2 + len(heads),
     }  # fmt: skip
 
 
-def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
+def _errors_table(fit: Fit, listed: cases.WorkList, cut: str) -> dict[str, Any]:
     assert listed.columns is not None
     assert listed.errors is not None
     numbers, several = fit.task is REGRESSION, fit.task is REGRESSION and len(fit.names) > 1
@@ -148,7 +139,7 @@ def _errors_table(fit: Fit, listed: WorkList, cut: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def view_case(listed: Explanation, found: Neighbourhood | None = None) -> dict[str, Any]:
+def view_case(listed: Explanation, found: cases.Neighbourhood | None = None) -> dict[str, Any]:
     """Return an explanation with what adds to it as bars, and what is around the vertex."""
     return {
         "explanation": listed,
@@ -158,7 +149,7 @@ def view_case(listed: Explanation, found: Neighbourhood | None = None) -> dict[s
     }
 
 
-def _around(found: Neighbourhood) -> dict[str, Any]:
+def _around(found: cases.Neighbourhood) -> dict[str, Any]:
     """Return what is around a vertex as dots, lines and names in a square of 200."""
     places = (100 + 84 * places_of(found) * (1, -1)).round(1).tolist()
     low, high = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
@@ -183,7 +174,7 @@ def _bars(listed: Explanation) -> list[dict[str, Any]]:
     return bars
 
 
-def render_why(book: CaseBook, noun: Noun, id: str) -> str:
+def render_why(book: cases.CaseBook, noun: Noun, id: str) -> str:
     """Return the page that says why a vertex is answered so; of none the first of the list."""
     decision, case, by = book.decision, None, book.outputs.max(axis=1)
     if decision is not None:

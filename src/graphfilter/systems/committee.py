@@ -26,15 +26,7 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.systems.networks import (
-    Outcome,
-    Request,
-    begin_networks,
-    outcomes_of,
-    own_torch_state,
-    predict_networks,
-    train_networks,
-)
+from graphfilter.systems import networks
 from graphfilter.systems.outcome import CommitteeOutcome, Part, prior_weights, weigh_parts
 from graphfilter.systems.pooling import (
     MOST_JUDGES,
@@ -90,7 +82,7 @@ def train_system(
     class_weight: NDArray[np.float64] | None = None,
     callback: Callback | None = None,
     **earlier: Any,
-) -> Sequence[Outcome]:
+) -> Sequence[networks.Outcome]:
     """Train a system once per split and seed, and predict every vertex with its best weights.
 
     Parameters
@@ -122,17 +114,17 @@ def train_system(
             f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
             "on earlier edges. Leave out `as_of`, or name another system."
         )
-    request = Request(
+    request = networks.Request(
         past, system, splits, seeds, class_weight, callback, of_past=past is not prepared
     )
     if isinstance(system, Committee):
         outcomes = train_committee(request, system)
     else:
-        outcomes = train_networks(request)
+        outcomes = networks.train_networks(request)
     return outcomes if past is prepared else [answer_now(each, prepared) for each in outcomes]
 
 
-def train_committee(request: Request, committee: Committee) -> list[CommitteeOutcome]:
+def train_committee(request: networks.Request, committee: Committee) -> list[CommitteeOutcome]:
     """Train the members on every split, and weigh them on its validation vertices.
 
     Each member keeps its own checkpoint; one that has ended is not trained again.
@@ -166,7 +158,7 @@ def train_committee(request: Request, committee: Committee) -> list[CommitteeOut
         foldings = foldings if len(foldings) == len(splits) else None
     alike = np.full(len(systems), 1 / len(systems))
     priors = [prior_weights(systems, graph, split) if of_classes else alike for split in splits]
-    with own_torch_state(gradients=True):
+    with networks.own_torch_state(gradients=True):
         training = _Training(request, priors)
         for system in systems:
             n_first = n_seeds = repeats(system, graph, committee.least_repeats)
@@ -261,7 +253,7 @@ def repeated_seed(seed: int, repeat: int) -> int:
 class _Training:
     """The members of a committee while they are trained, and what they say after each round."""
 
-    def __init__(self, request: Request, priors: Sequence[Array]) -> None:
+    def __init__(self, request: networks.Request, priors: Sequence[Array]) -> None:
         self._request, self._priors = request, priors
         self._prepared, self._splits = request.prepared, request.splits
         self._members: list[Member] = []
@@ -522,7 +514,7 @@ class Member:
     def __init__(
         self,
         number: int,
-        request: Request,
+        request: networks.Request,
         n_first: int,
         n_seeds: int,
         foldings: Sequence[Folding] | None,
@@ -536,12 +528,12 @@ class Member:
     def begin(self) -> None:
         """Make the networks of the first seeds, or fit them where there are no epochs."""
         self._first = self._of_seeds(range(len(self.request.splits)), range(self._n_first))
-        self._outcomes: list[Outcome] = []
-        self._joined: dict[int, list[Outcome]] = {}
+        self._outcomes: list[networks.Outcome] = []
+        self._joined: dict[int, list[networks.Outcome]] = {}
         if self.system.is_fitted:
-            self._training, self._outcomes = None, train_networks(self._first)
+            self._training, self._outcomes = None, networks.train_networks(self._first)
         else:
-            self._training = begin_networks(self._first)
+            self._training = networks.begin_networks(self._first)
         self.begun = True
 
     @property
@@ -593,11 +585,11 @@ class Member:
         if self._training is None or not splits or not seeds:
             return
         request = self._of_seeds(splits, seeds)
-        training = begin_networks(request)
+        training = networks.begin_networks(request)
         training.advance(self.system.config.max_epochs)
         # Seeds that a caller has ended early know less than the first.
         if training.ended and not any(run.stopped == ASKED for run in training.runs):
-            outcomes, n = outcomes_of(request, training), len(seeds)
+            outcomes, n = networks.outcomes_of(request, training), len(seeds)
             self._joined = {s: outcomes[i * n : (i + 1) * n] for i, s in enumerate(splits)}
 
     def parts(self) -> list[Part | None]:
@@ -613,11 +605,11 @@ class Member:
             for s in range(len(self.request.splits))
         ]
 
-    def _latest(self) -> list[Outcome]:
+    def _latest(self) -> list[networks.Outcome]:
         """Return the outcomes of the first seeds, with their best weights so far."""
         if self._training is None or self._outcomes:
             return self._outcomes
-        outcomes = outcomes_of(self._first, self._training)
+        outcomes = networks.outcomes_of(self._first, self._training)
         if self._training.ended:
             self._outcomes = outcomes
         return outcomes
@@ -625,7 +617,7 @@ class Member:
     def _at(self, split: int) -> slice:
         return slice(split * self._n_first, (split + 1) * self._n_first)
 
-    def _of_seeds(self, splits: Sequence[int], seeds: range) -> Request:
+    def _of_seeds(self, splits: Sequence[int], seeds: range) -> networks.Request:
         """Return what is to be trained on some splits, from some of the seeds."""
         every, foldings = self.request, self._foldings
         callback = every.callback
@@ -642,14 +634,14 @@ class Member:
         )
 
 
-def answer_now(outcome: Outcome, prepared: Prepared) -> Outcome:
+def answer_now(outcome: networks.Outcome, prepared: Prepared) -> networks.Outcome:
     """Return the outputs of a run of the past with all edges of the graph.
 
     Of a committee, members that know the vertices of the graph they were trained on are not used:
     the graph is another one by now.
     """
     if not isinstance(outcome, CommitteeOutcome):
-        (outputs,) = predict_networks(prepared, outcome.system, [outcome.network])
+        (outputs,) = networks.predict_networks(prepared, outcome.system, [outcome.network])
         return replace(outcome, probabilities=outputs)
     movable = np.array([not part.system.keeps_graph for part in outcome.parts])
     if not movable.any():

@@ -20,14 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter import models
 from graphfilter.filters import Filter
-from graphfilter.models import (
-    FilterNetwork,
-    Fitted,
-    HopNetwork,
-    Network,
-    SideBySide,
-)
 from graphfilter.models.relations import told
 from graphfilter.models.views import Found, find_view
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
@@ -72,7 +66,7 @@ def own_torch_state(*, gradients: bool) -> Generator[None]:
 def predict_networks(
     prepared: Prepared,
     system: System,
-    networks: Sequence[Network[Any]],
+    networks: Sequence[models.Network[Any]],
     *,
     rows: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.float64]]:
@@ -108,7 +102,7 @@ def predict_networks(
 def predict_into(
     prepared: Prepared,
     system: System,
-    network: Network[Any],
+    network: models.Network[Any],
     write: Callable[[NDArray[np.float64]], None],
     folder: Path,
 ) -> None:
@@ -118,7 +112,7 @@ def predict_into(
     vertices one by one, nor those of one filter, which are put in files in ``folder``.
     """
     # Not of a class that is derived from it, whose forward is another.
-    in_blocks = type(network) is FilterNetwork and network.eval().filters_logits()
+    in_blocks = type(network) is models.FilterNetwork and network.eval().filters_logits()
     ready = _Ready.of(prepared, system, [network], first=ROWS_AT_ONCE if in_blocks else None)
     with (
         own_torch_state(gradients=False),
@@ -132,7 +126,7 @@ def predict_into(
 
 def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
     network, x = ready.networks[0].eval(), ready.x
-    if isinstance(network, HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
+    if isinstance(network, models.HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
         yield from (part for _, part in network.groups(ready.operator, x))
         return
     yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
@@ -141,7 +135,7 @@ def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
 def _filter_in_blocks(ready: _Ready, folder: Path) -> Iterator[Tensor]:
     """Yield the logits of a filter that runs after the head; some columns are in memory."""
     network, operator, first = ready.networks[0].eval(), ready.operator, ready.x
-    assert isinstance(network, FilterNetwork)
+    assert isinstance(network, models.FilterNetwork)
     n, n_columns = operator.n, network.head.weight.shape[1]
     groups = blocks(n, ROWS_AT_ONCE)
     plain, filtered = RowsFile(folder / "plain"), []
@@ -174,7 +168,7 @@ class _Ready:
     seen: Prepared
     operator: Operator
     x: Tensor | SparseFeatures
-    networks: Sequence[Network[Any]]
+    networks: Sequence[models.Network[Any]]
     work: int
 
     @classmethod
@@ -182,12 +176,12 @@ class _Ready:
         cls,
         prepared: Prepared,
         system: System,
-        networks: Sequence[Network[Any]],
+        networks: Sequence[models.Network[Any]],
         *,
         first: int | None = None,
     ) -> _Ready:
         """Make ready; ``x`` is of the ``first`` so many vertices, where that is given."""
-        kept = networks[0].kept_view() if isinstance(networks[0], Fitted) else None
+        kept = networks[0].kept_view() if isinstance(networks[0], models.Fitted) else None
         seen = prepared.seen_as(system.view, kept)
         operator = seen.operator(system.operator)
         if prepared.known is not None:
@@ -244,7 +238,7 @@ class Outcome:
     """
 
     system: System
-    network: Network[Any]
+    network: models.Network[Any]
     result: FitResult
     probabilities: NDArray[np.float64]
     seconds: float
@@ -309,13 +303,13 @@ def outcomes_of(request: Request, training: Training) -> list[Outcome]:
             result,
             outputs,
             result.seconds * result.n_epochs / n_epochs,
-            side_by_side if isinstance(network, SideBySide) else 1,
+            side_by_side if isinstance(network, models.SideBySide) else 1,
         )
         for network, result, outputs in zip(networks, results, predicted, strict=True)
     ]
 
 
-def fit_rows(request: Request, earlier: Fitted[Any] | None = None) -> Outcome:
+def fit_rows(request: Request, earlier: models.Fitted[Any] | None = None) -> Outcome:
     """Fit a model without epochs to the training vertices of a split.
 
     One that was fitted ``earlier`` is fitted once more, to validation vertices too, as they have
@@ -332,14 +326,14 @@ def fit_rows(request: Request, earlier: Fitted[Any] | None = None) -> Outcome:
         else:
             # What computes with torch does so where its empty buffers are.
             network = system.build(seen.graph, seed).to(prepared.device)
-            assert isinstance(network, Fitted)
+            assert isinstance(network, models.Fitted)
             val = columns[split.val], targets[split.val]
             network.fit(columns[rows], targets[rows], sample_weight=weight, seed=seed, val=val)
     return fitted_outcome(prepared, system, network, seen.found, started)
 
 
 def fitted_outcome(
-    prepared: Prepared, system: System, network: Fitted[Any], found: Found, started: float
+    prepared: Prepared, system: System, network: models.Fitted[Any], found: Found, started: float
 ) -> Outcome:
     """Return the outcome of a model without epochs, which keeps what its view found."""
     network.keep_view(found)
@@ -374,7 +368,7 @@ def learned_targets(prepared: Prepared) -> NDArray[Any]:
     return prepared.targets > 0.5
 
 
-def learned_filters(networks: Sequence[Network[Any]]) -> list[Filter]:
+def learned_filters(networks: Sequence[models.Network[Any]]) -> list[Filter]:
     """Return the main filters of those networks that have one."""
     found = (network.main_filter() for network in networks)
     return [one for one in found if one is not None]

@@ -19,16 +19,9 @@ from torch import Tensor
 
 from graphfilter.data.graph import Graph
 from graphfilter.large.hops import make_hops
-from graphfilter.models import HopNetworkConfig
+from graphfilter.models import HopNetworkConfig, views
 from graphfilter.models.places import Known
 from graphfilter.models.scaling import FeatureScaler
-from graphfilter.models.views import (
-    AVERAGES,
-    MOST_AVERAGED,
-    Found,
-    find_view,
-    view_columns,
-)
 from graphfilter.operators import Operator, SparseFeatures, make_operator, to_tensor
 from graphfilter.operators.kernels import triton_works
 from graphfilter.operators.operator import WITH_LOOPS, loop_weight
@@ -63,7 +56,7 @@ class Prepared:
     device: str
     task: Task = CLASSIFICATION
     targets: NDArray[np.float32] | None = None
-    found: Found = field(default_factory=dict, repr=False)
+    found: views.Found = field(default_factory=dict, repr=False)
     known: Known | None = None
     weights: NDArray[np.float64] | None = None
     _operators: dict[str, Operator] = field(default_factory=dict, repr=False)
@@ -147,7 +140,7 @@ class Prepared:
             self._operators[kind] = make_operator(kind, self.graph, device=self.device, **loop)
         return self._operators[kind]
 
-    def seen_as(self, view: str, found: Found | None = None) -> Prepared:
+    def seen_as(self, view: str, found: views.Found | None = None) -> Prepared:
         """Return the graph with the columns of a view in place of its features; made once.
 
         ``found`` is what the view found when a network was fitted; found now where None.
@@ -161,8 +154,8 @@ class Prepared:
                 made = None
         if made is None:
             features = self.scaled()
-            kept = find_view(self.graph, features, view) if found is None else found
-            columns = view_columns(self.graph, features, view, kept, self.known)
+            kept = views.find_view(self.graph, features, view) if found is None else found
+            columns = views.view_columns(self.graph, features, view, kept, self.known)
             made = self._views[view] = replace(
                 self,
                 graph=replace(self.graph, features=columns),
@@ -226,8 +219,8 @@ def find_scale(prepared: Prepared, y: NDArray[np.float64], split: Split) -> Targ
     """
     features = prepared.graph.features
     assert features is not None
-    wide = features.shape[1] > MOST_AVERAGED
-    view = prepared if wide else prepared.seen_as(AVERAGES)
+    wide = features.shape[1] > views.MOST_AVERAGED
+    view = prepared if wide else prepared.seen_as(views.AVERAGES)
     rows: Any = view.scaled()
     train = split.train
     if len(train) > MOST_ROWS:

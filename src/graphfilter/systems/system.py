@@ -20,28 +20,14 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from graphfilter import models
 from graphfilter.data.graph import Graph, is_wide
 from graphfilter.filters import Config, StackedFilterConfig
 from graphfilter.filters.base import described_fields
-from graphfilter.models import (
-    ChannelNetworkConfig,
-    ForestConfig,
-    MixedConfig,
-    ModelConfig,
-    Network,
-    NormedConfig,
-)
+from graphfilter.models import views
 from graphfilter.models.base import GROWN, SPARSE_VALUE, Sizes
 from graphfilter.models.places import MOST_PLACES
 from graphfilter.models.relations import MOST_COLUMNS
-from graphfilter.models.views import (
-    AVERAGES,
-    COMPRESSED,
-    COMPRESSED_AVERAGES,
-    MOST_AVERAGED,
-    MOST_HOPS,
-    VIEWS,
-)
 from graphfilter.operators import OPERATORS
 from graphfilter.operators.operator import channel_names
 from graphfilter.splits import Split
@@ -91,7 +77,7 @@ class System:
 
     name: str
     title: str
-    model: ModelConfig | None
+    model: models.ModelConfig | None
     operator: str = "augmented_adjacency"
     config: TrainConfig = PAPER
     setting: str = "paper"
@@ -114,16 +100,16 @@ class System:
     def keeps_graph(self) -> bool:
         """Whether its networks serve the graph they were built on and no other one."""
         kept = self.model is not None and self.model.keeps_graph
-        return kept or VIEWS[self.view].keeps_graph
+        return kept or views.VIEWS[self.view].keeps_graph
 
     @property
     def recognises(self) -> bool:
         """Whether it matters to its networks which vertices of a graph the fitted one had."""
         if self.model is None or self.model.keeps_graph:
             return False
-        return self.model.recognises or VIEWS[self.view].recognises
+        return self.model.recognises or views.VIEWS[self.view].recognises
 
-    def build(self, graph: Graph, seed: int) -> Network[Any]:
+    def build(self, graph: Graph, seed: int) -> models.Network[Any]:
         """Make the untrained network for a graph, its weights drawn from ``seed``."""
         if self.model is None:
             raise ConfigError(f"{self.name} must be a method that is trained; it only predicts.")
@@ -365,19 +351,21 @@ def _adapted(member: System, graph: Graph) -> System:
     many, the filter of each has fewer layers.
     """
     model = member.model
-    if isinstance(model, ChannelNetworkConfig) and isinstance(model.filter, StackedFilterConfig):
+    if isinstance(model, models.ChannelNetworkConfig) and isinstance(
+        model.filter, StackedFilterConfig
+    ):
         most = max(1, LAYERS_OF_CHANNELS // len(channel_names(graph)))
         filter = replace(model.filter, n_layers=min(model.filter.n_layers, most))
         return replace(member, model=replace(model, filter=filter))
-    if isinstance(model, NormedConfig) and is_wide(graph, STEPS):
+    if isinstance(model, models.NormedConfig) and is_wide(graph, STEPS):
         deeper = replace(model, n_layers=LAYERS_OF_WIDE, dropout=DROPOUT_OF_WIDE)
         return replace(member, model=deeper)
-    if isinstance(model, MixedConfig):
+    if isinstance(model, models.MixedConfig):
         n_links = graph.n_vertices * (2 if graph.directed else 1)
         return replace(member, model=replace(model, n_links=n_links))
-    if member.view != AVERAGES or graph.n_features <= MOST_AVERAGED:
+    if member.view != views.AVERAGES or graph.n_features <= views.MOST_AVERAGED:
         return member
-    return replace(member, view=COMPRESSED_AVERAGES, model=ForestConfig())
+    return replace(member, view=views.COMPRESSED_AVERAGES, model=models.ForestConfig())
 
 
 # Python, torch and their libraries, with what their threads hold; and of that what comes with the
@@ -494,10 +482,10 @@ def _features(system: System, sizes: Sizes) -> int:
         return plain + (SPARSE_VALUE * own if own else 12 * n * d)
     if system.view in ("unit+links", "features+links"):
         return plain + SPARSE_VALUE * (values + sizes.n_entries)
-    if system.view in (AVERAGES, COMPRESSED_AVERAGES):
-        if system.view == COMPRESSED_AVERAGES and d > MOST_AVERAGED:
-            d = COMPRESSED
-        hops = max(0, min(MOST_HOPS, MOST_AVERAGED // max(d, 1) - 1))
+    if system.view in (views.AVERAGES, views.COMPRESSED_AVERAGES):
+        if system.view == views.COMPRESSED_AVERAGES and d > views.MOST_AVERAGED:
+            d = views.COMPRESSED
+        hops = max(0, min(views.MOST_HOPS, views.MOST_AVERAGED // max(d, 1) - 1))
         return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
     if system.view == "around":
         columns = 4 * min(d, MOST_COLUMNS) + 4 * sizes.n_classes
