@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
                 with stage(f"fitting {system} to {sizes[0]:,} vertices"):
                     measured = measure(folder, system)
                 cost = estimate_cost(get_system(system), graph, len(split.train))
-                peak = cost.memory.peak
+                peak = cost.peak
                 print(f"{system}: {peak / MIB:,.0f} of {measured / MIB:,.0f} MiB", flush=True)
                 rows.append(
                     {
@@ -73,7 +73,6 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
                         "sizes": sizes,
                         "estimated": peak,
                         "measured": measured,
-                        "parts": cost.memory.parts(),
                     }
                 )
     return {"fits": rows}

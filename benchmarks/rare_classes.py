@@ -117,8 +117,9 @@ def weigh(way: str, outcome: CommitteeOutcome, graph: Graph, split: Split) -> ND
     if way == "equal shares":
         return Pool.equal(len(outcome.parts)).answer(outcome.pooled)
     truth = graph.labels[split.val]
+    weights = class_weights(way, truth)
     pool = fit_pool(
-        outcome.pooled[:, split.val], truth, class_weight=class_weights(way, truth),
+        outcome.pooled[:, split.val], truth, weight=None if weights is None else weights[truth],
         prior=prior_weights([part.system for part in outcome.parts], graph, split),
     )  # fmt: skip
     return pool.answer(outcome.pooled)

@@ -240,8 +240,7 @@ def test_dry_run_benchmark_compares_estimate_and_peak(monkeypatch: pytest.Monkey
     monkeypatch.setattr(dry_run, "measure", lambda folder, system: 10**9)
     record = json.loads(json.dumps(dry_run.run(argparse.Namespace(small=True), CPU)))
     one, two = record["fits"]
-    assert one["estimated"] <= sum(one["parts"].values())
-    assert two["parts"]["hidden"] < one["parts"]["hidden"]
+    assert 0 < two["estimated"] <= one["estimated"]
     shown = dry_run.table(record)
     assert "sgf: 300 vertices" in shown
     assert "sgf@hidden_size=16: 300 vertices" in shown

@@ -12,7 +12,7 @@ from tests.processes import apart, peaks_of_fits
 import graphfilter as gf
 from graphfilter.runs.plan import Source, plan_dry_run, plan_fit
 from graphfilter.systems import get_system
-from graphfilter.systems.system import PROGRAM, estimate_cost
+from graphfilter.systems.system import PROGRAM, Committee, estimate_cost
 from graphfilter.util.errors import ConfigError
 
 
@@ -36,19 +36,22 @@ def make_graph(n: int = 2000, n_features: int = 8, *, sparse: bool = False) -> g
     ],
 )
 @pytest.mark.parametrize("sparse", [False, True])
-def test_cost_grows_with_the_graph_and_is_the_sum_of_its_parts(name: str, sparse: bool) -> None:
+def test_cost_grows_with_the_graph(name: str, sparse: bool) -> None:
     system = get_system(name)
     small, large = (
-        estimate_cost(system, make_graph(n, sparse=sparse), n // 2).memory for n in (1000, 4000)
+        estimate_cost(system, make_graph(n, sparse=sparse), n // 2) for n in (1000, 4000)
     )
     assert PROGRAM < small.peak < large.peak
-    assert small.peak <= sum(small.parts().values())
+    assert small.training <= small.peak
 
 
 def test_cost_of_a_committee_is_that_of_its_largest_member() -> None:
-    cost = estimate_cost(get_system("committee"), make_graph(), 500)
-    assert len(cost.members) > 4
-    assert cost.memory.peak == max(memory.peak for _, memory in cost.members)
+    graph, committee = make_graph(), get_system("committee")
+    assert isinstance(committee, Committee)
+    cost = estimate_cost(committee, graph, 500)
+    alone = {m.title: estimate_cost(m, graph, 500).peak for m in committee.members_for(graph, 500)}
+    assert cost.peak > max(alone.values())
+    assert cost.largest in alone
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
@@ -65,7 +68,7 @@ def test_estimate_is_near_the_measured_peak(tmp_path: Path) -> None:
         gf.data.write_store(graph, store)
         fits.append((str(store), width))
         system, n_train = get_system("sgf").with_(hidden_size=width), 3 * graph.n_vertices // 5
-        estimated.append(estimate_cost(system, graph, n_train).memory.training)
+        estimated.append(estimate_cost(system, graph, n_train).training)
     measured = apart(peaks_of_fits, fits)
     assert isinstance(measured, list), measured
     expected, found = (np.subtract(peaks[1:], peaks[0]) for peaks in (estimated, measured))
@@ -114,8 +117,7 @@ def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys
     said = capsys.readouterr().out
     for word in (
         "2,000 vertices",
-        "structure",
-        "optimizer",
+        "of memory at its peak",
         "Disk",
         "It fits",
     ):

@@ -176,7 +176,7 @@ def test_cost_of_a_store_is_without_its_vertices(tmp_path: Path, monkeypatch) ->
     gf.data.write_store(graph, tmp_path / "store")
     stored, system = gf.open_store(tmp_path / "store", verify=False), get_system("hop-mlp")
     own, mapped = (estimate_cost(system, g, n // 2) for g in (graph, stored))
-    assert own.memory.peak - mapped.memory.peak == x.nbytes + 5 * x.nbytes
+    assert own.peak - mapped.peak == x.nbytes + 5 * x.nbytes
     assert (own.kept, mapped.kept) == (0, 5 * x.nbytes)
 
 

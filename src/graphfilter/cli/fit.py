@@ -34,15 +34,6 @@ _OF_CLASSES = (
 )  # fmt: skip
 TITLES = {"train": "train", "val": "validation", "test": "test"}
 # Parts of the memory that a fit takes.
-_PARTS = {
-    "program": "program and libraries",
-    "structure": "structure of the graph",
-    "features": "features, raw and as model inputs",
-    "hidden": "hidden columns",
-    "gradients": "gradients",
-    "optimizer": "weights and optimizer",
-    "answers": "predictions, after training",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,15 +440,12 @@ def _value(metric: "Metric", scores: Mapping[str, float], key: str) -> str:
 def _show_dry_run(costs: "DryRun", plan: "Plan") -> None:
     """Print sizes, memory by part, disk, and whether it fits."""
     graph, cost = plan.graph, costs.cost
-    largest = max(cost.members, key=lambda member: member[1].peak, default=None)
-    of = "" if largest is None else f": largest member, {largest[0]!r}"
-    rows = [[_PARTS[part], say_bytes(size)] for part, size in cost.memory.parts().items()]
-    rows.append(["at the peak", say_bytes(cost.memory.peak)])
-    title = (
+    of = f", most of it for one of its members ({cost.largest})" if cost.largest else ""
+    screen.say(
         f"{graph.name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
-        f"{graph.n_features:,} features"
+        f"{graph.n_features:,} features. The fit takes about {say_bytes(cost.peak)} of memory at "
+        f"its peak{of}."
     )
-    screen.show_table([f"{cost.system.title}{of}", "memory"], rows, title=title)
     screen.say(f"Disk: about {say_bytes(costs.disk)} for the run folder.")
     if cost.kept:
         hop_size = say_bytes(cost.kept)

@@ -141,7 +141,7 @@ def _show(d: "Diagnosis", graph: "Graph") -> None:
     available, n_train = memory_of_process(), 3 * d.n_labelled // 5
     cost = estimate_cost(get_system("committee"), with_features(graph)[0], n_train)
     say(
-        f"Training the committee takes about {say_bytes(cost.memory.peak)} of memory, of "
+        f"Training the committee takes about {say_bytes(cost.peak)} of memory, of "
         f"{say_bytes(available)}; graphfilter fit --dry-run shows more."
     )
 

@@ -63,8 +63,8 @@ class Working:
 
     Attributes
     ----------
-    hidden, gradients, optimizer : int
-        What is kept for the gradient, what gradients take, and weights with their moments.
+    hidden, optimizer : int
+        What gradients and what is kept for them take, and weights with their moments.
     features : int or None
         Of what it sees of the vertices, where that is not what its view makes.
     kept : int
@@ -72,7 +72,6 @@ class Working:
     """
 
     hidden: int = 0
-    gradients: int = 0
     optimizer: int = 0
     features: int | None = None
     kept: int = 0
@@ -92,8 +91,7 @@ def layered(sizes: Sizes, width: int, layers: int, *, filtered: bool) -> Working
     kept = (KEPT + KEPT_PER_LAYER * (layers - 1)) * width
     inputs = 0 if sizes.n_values else PER_FEATURE * sizes.n_features
     weights = (sizes.n_features + width * (layers - 1) + sizes.n_classes) * width
-    n = sizes.n_vertices
-    return Working(int(4 * n * kept), int(4 * n * (last + inputs)), 16 * weights)
+    return Working(int(4 * sizes.n_vertices * (kept + last + inputs)), 16 * weights)
 
 
 @dataclass(frozen=True)

@@ -361,7 +361,7 @@ class DryRun:
     Attributes
     ----------
     cost : Cost
-        Memory by part, of the largest member where there are several.
+        Memory, of the largest member where there are several.
     available : int
         Bytes of memory that there are.
     disk : int
@@ -377,7 +377,7 @@ class DryRun:
 
     @property
     def fits(self) -> bool:
-        return self.cost.memory.peak <= self.available
+        return self.cost.peak <= self.available
 
     def within_memory(self, plan: Plan, *, baselines: bool) -> tuple[Plan, bool]:
         """Raise where the fit would be killed; leave out baselines that would be, and say so.
@@ -390,14 +390,14 @@ class DryRun:
         n_train = len(plan.split.train)
         for name in plan.baselines if baselines else ():
             cost = estimate_cost(get_system(name), plan.graph, n_train)
-            if cost.memory.peak * (1 - ERROR) > self.available:
+            if cost.peak * (1 - ERROR) > self.available:
                 note = "the baselines do not fit in memory: left out."
                 return replace(plan, notes=(*plan.notes, note)), False
         return plan, baselines
 
     def check(self) -> None:
         """Raise where the fit would be killed."""
-        needed = self.cost.memory.peak
+        needed = self.cost.peak
         if needed * (1 - ERROR) <= self.available:
             return
         raise ConfigError(
@@ -412,4 +412,4 @@ def plan_dry_run(plan: Plan, estimator: VertexEstimator) -> DryRun:
     graph, system = plan.graph, estimator.build_system()
     rows = graph.n_vertices * (_ROW_BYTES + _CELL_BYTES * graph.n_classes)
     cost = estimate_cost(system, graph, len(plan.split.train))
-    return DryRun(cost, available, rows + 2 * cost.memory.optimizer, device)
+    return DryRun(cost, available, rows + 2 * cost.weights, device)

@@ -381,49 +381,25 @@ AVERAGED_ENTRY, BESIDE_ENTRY = 40, 24
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Bytes at the peak, by part; answers are not there at the same time as hidden columns."""
-
-    program: int = PROGRAM
-    structure: int = 0
-    features: int = 0
-    hidden: int = 0
-    gradients: int = 0
-    optimizer: int = 0
-    answers: int = 0
-
-    @property
-    def training(self) -> int:
-        """What training takes at most, before anything is reported."""
-        held = self.program - REPORT + self.structure + self.features + self.optimizer
-        return held + self.hidden + self.gradients
-
-    @property
-    def peak(self) -> int:
-        answering = self.program + self.structure + self.features + self.optimizer + self.answers
-        return max(self.training, answering)
-
-    def parts(self) -> dict[str, int]:
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
-
-@dataclass(frozen=True)
 class Cost:
-    """What a system takes.
+    """What training a system takes, in bytes of memory.
 
     Attributes
     ----------
-    memory : Memory
-        Of its largest member, where a system has several.
-    members : tuple of (str, Memory)
-        Of every member, by title.
+    training, peak : int
+        Before anything is reported, and in all.
+    weights : int
+        Weights with their moments.
+    largest : str
+        The member that takes most, where a system has several.
     kept : int
-        Bytes of what the graph's store keeps for it.
+        What the graph's store keeps for it.
     """
 
-    system: System
-    memory: Memory
-    members: tuple[tuple[str, Memory], ...]
+    training: int
+    peak: int
+    weights: int
+    largest: str = ""
     kept: int = 0
 
 
@@ -435,7 +411,7 @@ def estimate_cost(system: System, graph: Graph, n_train: int) -> Cost:
     >>> import graphfilter as gf
     >>> graph, sgf = gf.data.make_karate(), gf.systems.get_system("sgf")
     >>> cost = estimate_cost(sgf, graph, 20)
-    >>> cost.memory.peak < 1 << 30
+    >>> cost.peak < 1 << 30
     True
     """
     sizes, members = sizes_of(graph, n_train), iter([system])
@@ -444,24 +420,18 @@ def estimate_cost(system: System, graph: Graph, n_train: int) -> Cost:
     working = [
         (member, member.model.memory(sizes)) for member in members if member.model is not None
     ]
-    working.sort(key=lambda pair: not pair[0].is_fitted)
     n, n_entries = sizes.n_vertices, sizes.n_entries
-    memories = [
-        Memory(
-            PROGRAM + JOINED * of_many,
-            structure=(28 if sizes.weighted else 12) * n_entries + 48 * n,
-            features=_features(member, sizes) if each.features is None else each.features,
-            hidden=each.hidden,
-            gradients=each.gradients,
-            # Between rounds all members hold their weights and moments.
-            optimizer=sum(one.optimizer for _, one in working),
-            answers=ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * n_entries,
-        )
-        for member, each in working
-    ]
-    largest = max(range(len(memories)), key=lambda i: memories[i].peak)
-    named = tuple((member.title, own) for (member, _), own in zip(working, memories, strict=True))
-    return Cost(system, memories[largest], named if of_many else (), working[largest][1].kept)
+    structure = (28 if sizes.weighted else 12) * n_entries + 48 * n
+    # Between rounds all members hold their weights and moments.
+    weights = sum(each.optimizer for _, each in working)
+    answers, costs = ANSWERED * n * sizes.n_classes + MEASURED_ENTRY * n_entries, list[Cost]()
+    for member, each in working:
+        features = _features(member, sizes) if each.features is None else each.features
+        held = PROGRAM + JOINED * of_many + structure + features + weights
+        training = held - REPORT + each.hidden
+        title = member.title if of_many else ""
+        costs.append(Cost(training, max(training, held + answers), weights, title, each.kept))
+    return max(costs, key=lambda cost: cost.peak)
 
 
 def sizes_of(graph: Graph, n_train: int) -> Sizes:
@@ -476,26 +446,21 @@ def sizes_of(graph: Graph, n_train: int) -> Sizes:
 def _features(system: System, sizes: Sizes) -> int:
     """Return the bytes of what a system sees of the vertices, with the features it is made of."""
     n, d, own = sizes.n_vertices, sizes.n_features, sizes.n_values
-    plain = SPARSE_VALUE * own if own else 8 * n * d
-    values = own or n * d
-    if system.view == "unit":
-        return plain + (SPARSE_VALUE * own if own else 12 * n * d)
-    if system.view in ("unit+links", "features+links"):
-        return plain + SPARSE_VALUE * (values + sizes.n_entries)
-    if system.view in (views.AVERAGES, views.COMPRESSED_AVERAGES):
-        if system.view == views.COMPRESSED_AVERAGES and d > views.MOST_AVERAGED:
-            d = views.COMPRESSED
-        hops = max(0, min(views.MOST_HOPS, views.MOST_AVERAGED // max(d, 1) - 1))
-        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * (d * (1 + hops) + 1)
-    if system.view == "around":
-        columns = 4 * min(d, MOST_COLUMNS) + 4 * sizes.n_classes
-        return plain + AVERAGED_ENTRY * sizes.n_entries + GROWN * n * columns
-    if system.view == "beside":
-        per_vertex = values / max(n, 1)
-        return int(plain + SPARSE_VALUE * values + BESIDE_ENTRY * sizes.n_entries * per_vertex)
-    if system.view == "places":
-        columns = 3 * min(d, MOST_PLACES) + MOST_PLACES
-        return plain + AVERAGED_ENTRY * sizes.n_entries + 2 * GROWN * n * columns
-    if system.view == "neighbours":
-        return plain + AVERAGED_ENTRY * sizes.n_entries
-    return plain
+    values, averaged = own or n * d, AVERAGED_ENTRY * sizes.n_entries
+    pressed = system.view == views.COMPRESSED_AVERAGES and d > views.MOST_AVERAGED
+    width = views.COMPRESSED if pressed else d
+    hops = max(0, min(views.MOST_HOPS, views.MOST_AVERAGED // max(width, 1) - 1))
+    around = 4 * min(d, MOST_COLUMNS) + 4 * sizes.n_classes
+    of_averages = averaged + GROWN * n * (width * (1 + hops) + 1)
+    made = {
+        "unit": SPARSE_VALUE * own if own else 12 * n * d,
+        "unit+links": SPARSE_VALUE * (values + sizes.n_entries),
+        "features+links": SPARSE_VALUE * (values + sizes.n_entries),
+        views.AVERAGES: of_averages,
+        views.COMPRESSED_AVERAGES: of_averages,
+        views.AROUND: averaged + GROWN * n * around,
+        views.BESIDE: SPARSE_VALUE * values + BESIDE_ENTRY * sizes.n_entries * values // max(n, 1),
+        "places": averaged + 2 * GROWN * n * (3 * min(d, MOST_PLACES) + MOST_PLACES),
+        "neighbours": averaged,
+    }
+    return (SPARSE_VALUE * own if own else 8 * n * d) + made.get(system.view, 0)
