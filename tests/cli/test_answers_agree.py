@@ -20,7 +20,7 @@ from graphfilter.tables.formats import TABLES
 from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.util.words import number
 
-QUICK = ("--model", "sgf", "--layers", 4, "--epochs", 60, "--quiet")
+QUICK = ("--model", "sgf", "--set", "n_layers=4", "--epochs", 60, "--quiet")
 
 
 @dataclass(frozen=True)

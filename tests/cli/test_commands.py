@@ -125,10 +125,19 @@ def test_bad_options_are_refused_before_anything_is_made(
 def test_torch_out_of_memory_is_one_line(
     graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("fit", "--dataset", "karate", "--model", "sgf", "--hidden", 10**6, "--quiet")
+    words = (
+        "fit",
+        "--dataset",
+        "karate",
+        "--model",
+        "sgf",
+        "--set",
+        f"hidden_size={10**6}",
+        "--quiet",
+    )
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "1G")
     refused = graphfilter(*words, "--out", tmp_path / "run", code=2)
-    assert "a smaller --hidden" in refused.err
+    assert "a smaller --set hidden_size" in refused.err
     monkeypatch.setenv("GRAPHFILTER_MEMORY", "999999999999999G")
     monkeypatch.setattr(Training, "advance", lambda *_: torch.empty(10**15))
     result = graphfilter(*words[:-3], "--quiet", "--out", tmp_path / "run", code=1)
@@ -231,8 +240,10 @@ def test_every_option_of_the_list_is_one_of_a_command() -> None:
     [
         ("--drop a,b --quiet", "--column a=drop --column b=drop --quiet"),
         ("--features=a --categorical b", "--column a=only --column b=category"),
-        ("--split-by day --scale log", "--split day=time --number-scale log"),
+        ("--split-by day --scale log", "--split day=time --set scale=log"),
         ("--source a --to b --group", "--from a --to b --group"),
+        ("--balanced --layers 4", "--set class_weight=balanced --set n_layers=4"),
+        ("--scaling=row --init 0.5", "--set feature_scaling=row --set filter_init=0.5"),
         ("--title --x --label y", "--title --x --label y"),
     ],
 )
@@ -295,7 +306,7 @@ def test_every_argument_that_a_message_names_has_its_option(room: str) -> None:
         ("`drop=('my age', 'b')`", "--column 'my age=drop' --column b=drop"),
         ("`kinds=(('a b', 'text'),)`", "--column 'a b=text'"),
         ("`model='sgf'`", "--model sgf"),
-        ("a smaller `hidden_size`", "a smaller --hidden"),
+        ("a smaller `hidden_size`", "a smaller --set hidden_size"),
         ("`y` and `drop=(' and ``", "`y` and `drop=(' and ``"),
     ],
 )

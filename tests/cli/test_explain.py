@@ -104,7 +104,7 @@ def test_suggest_names_unlabelled_vertices_the_same_ones_again(
     graphfilter, tables, tmp_path: Path, target: tuple[str, ...]
 ) -> None:
     run, file = tmp_path / "run", tmp_path / "next.csv"
-    quick = ("--model", "sgf", "--epochs", 5, "--layers", 2, "--no-baselines", "--quiet")
+    quick = ("--model", "sgf", "--epochs", 5, "--set", "n_layers=2", "--no-baselines", "--quiet")
     graphfilter("fit", *tables, *target, "--out", run, *quick)
     graphfilter("suggest", run, "--n", 4, "--csv", file, "--quiet")
     found = pd.read_csv(file)
@@ -132,7 +132,7 @@ def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp
     frame["kind"] = frame["kind"].fillna("tea")
     frame.to_csv(path, index=False)
     run = tmp_path / "run"
-    quick = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines", "--quiet")
+    quick = ("--model", "sgf", "--epochs", 2, "--set", "n_layers=2", "--no-baselines", "--quiet")
     words = ("--label", "kind", "--column", "price=drop", "--out", run)
     graphfilter("fit", *tables, *words, *quick)
     (run / "model.safetensors").unlink()  # It is said before the model is read.
@@ -142,7 +142,7 @@ def test_suggest_with_every_vertex_labelled_is_one_line(graphfilter, tables, tmp
 
 def test_suggest_knows_vertices_by_their_ids(graphfilter, tables, tmp_path: Path) -> None:
     """The table's rows may have moved since the fit; other vertices are refused."""
-    run, quick = tmp_path / "run", ("--model", "sgf", "--epochs", 2, "--layers", 2)
+    run, quick = tmp_path / "run", ("--model", "sgf", "--epochs", 2, "--set", "n_layers=2")
     words = ("--label", "kind", "--column", "price=drop", "--no-baselines", "--quiet")
     graphfilter("fit", *tables, *words, *quick, "--out", run)
     path = Path(tables[3])

@@ -85,7 +85,7 @@ def test_fit_leaves_a_whole_run(graphfilter, tables, tmp_path: Path, graph) -> N
 
 def test_fit_equals_the_estimator(graphfilter, tables, tmp_path: Path, graph) -> None:
     run = tmp_path / "run"
-    words = ("--out", run, "--seed", 3, "--monitor", "roc_auc", *QUICK)
+    words = ("--out", run, "--seed", 3, "--set", "monitor=roc_auc", *QUICK)
     result = graphfilter("fit", *tables, *words)
     assert "ROC AUC" in result.out
     clf = SGFClassifier(max_epochs=40, random_state=3, monitor="roc_auc")
@@ -99,7 +99,18 @@ def test_fit_starts_the_filter_where_it_is_told(
     graphfilter, tables, tmp_path: Path, graph, given: str, start: Any
 ) -> None:
     run = tmp_path / "run"
-    words = ("fit", *tables, *SGF, "--out", run, "--init", given, "--epochs", 3, "--no-baselines")
+    words = (
+        "fit",
+        *tables,
+        *SGF,
+        "--out",
+        run,
+        "--set",
+        f"filter_init={given}",
+        "--epochs",
+        3,
+        "--no-baselines",
+    )
     graphfilter(*words, "--overwrite")
     clf = SGFClassifier(max_epochs=3, filter_init=start, random_state=0)
     clf.fit(graph=graph, split=stratified(graph.labels, 0))
@@ -107,13 +118,13 @@ def test_fit_starts_the_filter_where_it_is_told(
     assert isinstance(clf.filter_, StackedFilter)
     np.testing.assert_allclose(learned, clf.filter_.alpha.tolist(), rtol=1e-4, atol=1e-6)
     command = json.loads((run / "config.json").read_text())["run"]["command"]
-    assert f"--init {given}" in command
+    assert f"--set filter_init={given}" in command
     assert "--overwrite" not in command
 
 
 def test_predict_repeats_what_fit_wrote(graphfilter, tables, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "again.csv"
-    graphfilter("fit", *tables, "--out", run, "--members", 2, *QUICK)
+    graphfilter("fit", *tables, "--out", run, "--set", "n_members=2", *QUICK)
     result = graphfilter("predict", run, *tables, "--out", out)
     assert "Accuracy on the 24 labelled rows not used for training" in result.out
     assert "(on the 72 trained on" in result.out
@@ -225,14 +236,17 @@ def test_fit_explains_bad_tables_and_writes_nothing(graphfilter, tmp_path: Path,
     ("words", "message"),
     [
         (("--label", "knd"), "did you mean 'kind'"),
-        (("--label", "kind", "--layers", "0"), "Invalid value for '--layers'"),
-        (("--label", "kind", "--layers", "8"), "add --model sgf"),
-        (("--label", "kind", "--dropout", "1.5", *SGF), "dropout must be in [0, 1)"),
-        (("--label", "kind", "--init", "half", *SGF), "a number or 'uniform'; got 'half'"),
-        (("--label", "kind", "--init", "nan", *SGF), "init must be a finite number"),
-        (("--label", "kind", "--operator", "laplacan", *SGF), "did you mean 'laplacian'"),
+        (("--label", "kind", "--set", "n_layers=0", *SGF), "n_layers must be"),
+        (("--label", "kind", "--set", "n_layers=8"), "are of --model sgf, or stand after"),
+        (("--label", "kind", "--set", "dropout=1.5", *SGF), "dropout must be in [0, 1)"),
+        (
+            ("--label", "kind", "--set", "filter_init=half", *SGF),
+            "a number or 'uniform'; got 'half'",
+        ),
+        (("--label", "kind", "--set", "filter_init=nan", *SGF), "a number or 'uniform'; got 'nan'"),
+        (("--label", "kind", "--set", "operator=laplacan", *SGF), "did you mean 'laplacian'"),
         (("--label", "kind", "--device", "abacus"), "device must be"),
-        (("--label", "kind", "--monitor", "roc_aux"), "did you mean 'roc_auc'"),
+        (("--label", "kind", "--set", "monitor=roc_aux"), "did you mean 'roc_auc'"),
         (("--label", "kind", "--dataset", "cora"), "name one graph"),
         (("--label", "kind", "--from", "from"), "there is no column 'from'"),
     ],
@@ -274,7 +288,7 @@ def test_fit_does_not_touch_a_folder_that_is_not_empty(graphfilter, tmp_path: Pa
 def test_fit_interrupted_resumes_to_the_same_bits(graphfilter, tmp_path: Path, graph) -> None:
     edges, vertices = write_tables(graph, tmp_path)
     words = ["fit", "--edges", str(edges), "--vertices", str(vertices), "--epochs", "400",
-             "--patience", "400", "--layers", "8", "--no-baselines", *SGF, "--out"]  # fmt: skip
+             "--set=patience=400", "--set=n_layers=8", "--no-baselines", *SGF, "--out"]  # fmt: skip
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     graphfilter(*words, whole)
     with Command([*words, stopped], tmp_path / "said") as command:
@@ -443,8 +457,8 @@ def test_settings_of_a_model_stand_after_its_name(
     graphfilter, graph_tables, tmp_path: Path
 ) -> None:
     fit = ("fit", *graph_tables, "--out", tmp_path / "run", "--no-baselines", *FEW_EPOCHS)
-    done = graphfilter(*fit, "--model", "gcn", "--layers", 3, code=2)
-    assert "--model gcn@n_layers=" in done.err
+    done = graphfilter(*fit, "--model", "gcn", "--set", "n_layers=3", code=2)
+    assert "gcn@n_layers=" in done.err
     assert "did you mean" in graphfilter(*fit, "--model", "gnc", code=2).err
     assert "is not trained" in graphfilter(*fit, "--model", "label-propagation", code=2).err
     graphfilter(*fit, "--model", "gcn@hidden_size=3")
@@ -488,10 +502,10 @@ def test_committee_takes_no_number_of_members(graphfilter, graph_tables, tmp_pat
         *graph_tables,
         "--model",
         "committee",
-        "--members",
-        2,
+        "--set",
+        "n_members=2",
         "--out",
         tmp_path / "run",
         code=2,
     )
-    assert "a committee has its own members" in done.err
+    assert "--model committee has no setting 'n_members'" in done.err

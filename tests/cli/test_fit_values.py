@@ -24,7 +24,7 @@ FILES = {
     "report.html", "predictions.csv", "metrics.json", "filter.png", "model.safetensors",
     "config.json", "graph.npz", "reference.safetensors", "cases.safetensors",
 }  # fmt: skip
-QUICK = ("--model", "sgf", "--epochs", 30, "--layers", 4, "--quiet")
+QUICK = ("--model", "sgf", "--epochs", 30, "--set", "n_layers=4", "--quiet")
 UNKNOWN = 10
 
 
@@ -170,17 +170,20 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--multilabel", "lift,price"), "1 and 0, or yes and no, for whether"),
         (("--multilabel", "lift"), "two columns or more"),
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
-        (("--number", "price", "--balanced"), "--balanced is for one class"),
+        (
+            ("--number", "price", "--balanced"),
+            "committee has no setting 'class_weight'",
+        ),
         (("--number", "price", "--label", "lift"), "--label is for one class"),
         (("--number", "price", "--column", "price=only"), "give it no --column"),
-        (("--number", "price", "--monitor", "roc_auc"), "must be one of r2, loss"),
-        (("--number", "price", "--monitor", "accuracy"), "must be one of r2, loss"),
-        (("--multilabel", "lift,garden", "--monitor", "accuracy"), "must be one of micro_f1"),
-        (("--number", "price", "--number-scale", "square"), "unknown scale"),
+        (("--number", "price", "--set", "monitor=roc_auc"), "must be one of r2, loss"),
+        (("--number", "price", "--set", "monitor=accuracy"), "must be one of r2, loss"),
+        (("--multilabel", "lift,garden", "--set", "monitor=accuracy"), "must be one of micro_f1"),
+        (("--number", "price", "--set", "scale=square"), "unknown scale"),
         (("--number", "price", "--coverage", "90"), "coverage must be between 0 and 1; got 90"),
         (
-            ("--multilabel", "lift,garden", "--number-scale", "log"),
-            "--number-scale applies to --number only",
+            ("--multilabel", "lift,garden", "--set", "scale=log"),
+            "committee has no setting 'scale'",
         ),
     ],
 )
@@ -302,7 +305,16 @@ def test_times_are_read_from_numbers_dates_and_typed_columns(tmp_path: Path) -> 
 
 
 N = 150
-QUICK_COVERAGE = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
+QUICK_COVERAGE = (
+    "--model",
+    "sgf",
+    "--epochs",
+    15,
+    "--set",
+    "n_layers=2",
+    "--no-baselines",
+    "--quiet",
+)
 TARGETS = {
     "kind": ("--label", "kind", *dropping("price", "cost", "lift", "garden", "day")),
     "number": ("--number", "price", *dropping("kind", "cost", "lift", "garden", "day")),
@@ -310,8 +322,8 @@ TARGETS = {
         "--number",
         "price,cost",
         *dropping("kind", "lift", "garden", "day"),
-        "--number-scale",
-        "log,rank",
+        "--set",
+        "scale=log,rank",
     ),
     "labels": ("--multilabel", "lift,garden", *dropping("kind", "price", "cost", "day")),
 }

@@ -16,7 +16,7 @@ from graphfilter.runs.predict import predict_run
 from graphfilter.util.words import number
 
 N, GROWN = 150, 200
-QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 2, "--no-baselines", "--quiet")
+QUICK = ("--model", "sgf", "--epochs", 15, "--set", "n_layers=2", "--no-baselines", "--quiet")
 TARGETS = {
     "kind": ("--label", "kind", *dropping("price", "lift", "garden")),
     "number": ("--number", "price", *dropping("kind", "lift", "garden")),

@@ -111,6 +111,6 @@ def test_command_of_numbers_names_its_model(kind: type[VertexEstimator]) -> None
     assert "--model sgf" in repeated(kind(), "--number", "price")
 
 
-def test_parameters_without_an_option_have_no_command() -> None:
-    assert repeated(SGFClassifier(learning_rate=0.1)) == ""
+def test_parameters_without_words_have_no_command() -> None:
+    assert "--set learning_rate=0.1" in repeated(SGFClassifier(learning_rate=0.1))
     assert repeated(SGFClassifier(class_weight={"Officer": 2.0})) == ""

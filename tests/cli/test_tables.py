@@ -188,7 +188,18 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
     around = (f"{ids[i]},{ids[(i + 1) % N_ROWS]}\n" for i in range(N_ROWS))
     (tmp_path / "e.csv").write_text("u,v\n" + "".join(around))
     tables = ("--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv")
-    fit = ("fit", *tables, "--label", "kind", "--model", "sgf", "--epochs", 2, "--layers", 2)
+    fit = (
+        "fit",
+        *tables,
+        "--label",
+        "kind",
+        "--model",
+        "sgf",
+        "--epochs",
+        2,
+        "--set",
+        "n_layers=2",
+    )
     files = {name: tmp_path / name / "predictions.csv" for name in ("plain", "safe")}
     for name, words in (("plain", ()), ("safe", ("--excel-safe",))):
         out = ("--out", tmp_path / name, "--no-baselines", "--quiet")
@@ -233,8 +244,8 @@ def test_table_of_vertices_alone_is_fitted_and_predicted(graphfilter, tmp_path: 
         "sgf",
         "--epochs",
         3,
-        "--layers",
-        2,
+        "--set",
+        "n_layers=2",
     )
     fit = graphfilter(*words, "--no-baselines", "--out", tmp_path / "run")
     assert "no table of edges: vertices have no neighbours." in fit.err

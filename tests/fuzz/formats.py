@@ -195,7 +195,17 @@ RUN_FILES = ("config.json", "model.safetensors", REFERENCE_FILE)
 
 
 def write_run(folder: Path) -> None:
-    short = ("--model", "sgf", "--layers", 2, "--hidden", 4, "--epochs", 2, "--no-baselines")
+    short = (
+        "--model",
+        "sgf",
+        "--set",
+        "n_layers=2",
+        "--set",
+        "hidden_size=4",
+        "--epochs",
+        2,
+        "--no-baselines",
+    )
     with tempfile.TemporaryDirectory() as made:
         command("fit", "--dataset", "karate", *short, "--out", Path(made) / "run")
         for name in RUN_FILES:

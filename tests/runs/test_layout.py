@@ -31,13 +31,23 @@ from graphfilter.util.files import TEMPORARY
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 
-FIT = ("fit", "--dataset", "karate", "--no-baselines", "--layers", "2", "--quiet", "--model", "sgf")
+FIT = (
+    "fit",
+    "--dataset",
+    "karate",
+    "--no-baselines",
+    "--set",
+    "n_layers=2",
+    "--quiet",
+    "--model",
+    "sgf",
+)
 
 
 @contextmanager
 def fitting(folder: Path) -> Iterator[Command]:
     """Start a fit that does not end by itself, and wait until it trains."""
-    words = (*FIT, "--epochs", 1_000_000, "--patience", 1_000_000, "--out", folder)
+    words = (*FIT, "--epochs", 1_000_000, "--set", "patience=1_000_000", "--out", folder)
     with Command(words, folder.with_name("said")) as command:
         command.wait_for(folder / CHECKPOINT_FILE)
         yield command
@@ -134,7 +144,7 @@ def test_killed_fit_leaves_the_run_that_it_would_replace(graphfilter, tmp_path: 
     folder = tmp_path / "run"
     graphfilter(*FIT, "--epochs", 3, "--out", folder)
     before = contents(folder)
-    words = (*FIT, "--epochs", 1000, "--patience", 1_000_000, "--out", folder)
+    words = (*FIT, "--epochs", 1000, "--set", "patience=1_000_000", "--out", folder)
     with Command((*words, "--overwrite"), tmp_path / "said") as command:
         command.wait_for(folder / ".graphfilter-new" / CHECKPOINT_FILE)
         command.send(signal.SIGKILL)

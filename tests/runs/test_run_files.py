@@ -55,7 +55,8 @@ def test_run_comes_back_as_it_was_described(folder: Path) -> None:
     classifier, run, encoder = load_run(folder)
     assert (
         run.command
-        == "graphfilter fit --model sgf --layers 2 --epochs 5 --seed 3 --no-baselines --out there"
+        == "graphfilter fit --model sgf --epochs 5 --set n_layers=2 --seed 3 --no-baselines "
+        "--out there"
     )
     assert run.seed == 3
     assert run.columns == Columns(id="id", label="label", drop=("f3",))

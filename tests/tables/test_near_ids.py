@@ -105,7 +105,7 @@ def test_predict_cleans_ids_as_its_run_did(graphfilter, tmp_path: Path) -> None:
     ends = "".join(f"v{i} ,v{(i + 1) % 20}\n" for i in range(20))
     (tmp_path / "e.csv").write_text("u,v\n" + ends)
     tables = ("--edges", tmp_path / "e.csv", "--vertices", tmp_path / "v.csv", "--quiet")
-    fast = ("--model", "sgf", "--epochs", 2, "--layers", 2, "--no-baselines")
+    fast = ("--model", "sgf", "--epochs", 2, "--set", "n_layers=2", "--no-baselines")
     fit = ("fit", *tables, "--label", "label", *fast, "--out", tmp_path / "run")
     refused = graphfilter(*fit, code=2)
     assert refused.err.count("\n") == 1

@@ -19,7 +19,7 @@ from graphfilter.runs.plan import Source
 # The services cannot be imported without their packages.
 collect_ignore_glob = [] if find_spec("starlette") and find_spec("uvicorn") else ["test_*.py"]
 N = 60
-QUICK = ("--model", "sgf", "--epochs", 15, "--layers", 3, "--no-baselines", "--quiet")
+QUICK = ("--model", "sgf", "--epochs", 15, "--set", "n_layers=3", "--no-baselines", "--quiet")
 
 
 @pytest.fixture(scope="session")

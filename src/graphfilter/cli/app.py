@@ -73,10 +73,9 @@ RUN = "The run"
 # Shown by --help-all only.
 FEW_TABLES = "Rarely: how tables are written (detected and reported if omitted)"
 FEW_TRAINING = "Rarely: training"
-PAPER = "Rarely: --model sgf only"
 FEW_ANSWERS = "Rarely: the answer and its files"
 FEW_RUNS = "Rarely: the run"
-RARE = (FEW_TABLES, FEW_TRAINING, PAPER, FEW_ANSWERS, FEW_RUNS)
+RARE = (FEW_TABLES, FEW_TRAINING, FEW_ANSWERS, FEW_RUNS)
 
 PANELS = (TARGET, TABLES, COLUMNS, SPLIT, TRAINING, ANSWER, RUN, *RARE)
 # What other tools call an option, or a newcomer would: a typo's nearest by meaning.
@@ -84,18 +83,24 @@ MEANT = {f"--{word}": f"--{option}" for option, words in {
     "vertices": "nodes table data", "edges": "links", "label": "y class predict outcome",
     "number": "regression value amount", "out": "output folder save", "overwrite": "force",
     "column": "ignore exclude numeric type category date", "split": "test-size test time",
-    "model": "method algorithm", "monitor": "metric score", "cost": "budget budgets loss",
+    "model": "method algorithm", "cost": "budget budgets loss",
+    "set": "metric score imbalanced class-weight parameter",
     "seconds": "minutes timeout", "epochs": "max-epochs iterations", "device": "gpu",
     "seed": "random-state", "delimiter": "sep separator", "unlabelled": "missing",
     "quiet": "silent", "resume": "continue", "coverage": "confidence interval", "title": "name",
-    "balanced": "imbalanced class-weight",
 }.items() for word in words.split()}  # fmt: skip
-# Options of 0.2, until 0.4: the one that does it now, and what its value is followed by.
+# Options of 0.2, until 0.4: the one that does it now, and its value.
 OLD = {
-    "--features": ("--column", "=only"), "--categorical": ("--column", "=category"),
-    "--drop": ("--column", "=drop"), "--split-by": ("--split", "=time"),
-    "--group": ("--split", "=group"), "--scale": ("--number-scale", ""),
-    "--scaling": ("--feature-scaling", ""), "--source": ("--from", ""), "--target": ("--to", ""),
+    "--features": ("--column", "{}=only"), "--categorical": ("--column", "{}=category"),
+    "--drop": ("--column", "{}=drop"), "--split-by": ("--split", "{}=time"),
+    "--group": ("--split", "{}=group"), "--source": ("--from", "{}"), "--target": ("--to", "{}"),
+    "--balanced": ("--set", "class_weight=balanced"), "--scale": ("--set", "scale={}"),
+    "--number-scale": ("--set", "scale={}"), "--scaling": ("--set", "feature_scaling={}"),
+    "--feature-scaling": ("--set", "feature_scaling={}"), "--patience": ("--set", "patience={}"),
+    "--monitor": ("--set", "monitor={}"), "--members": ("--set", "n_members={}"),
+    "--layers": ("--set", "n_layers={}"), "--hidden": ("--set", "hidden_size={}"),
+    "--operator": ("--set", "operator={}"), "--init": ("--set", "filter_init={}"),
+    "--dropout": ("--set", "dropout={}"),
 }  # fmt: skip
 # An option of fit of 0.2 that does nothing now, until 0.4; and those that are gone, with a remedy.
 GONE = "--start-from"
@@ -110,8 +115,8 @@ def renewed(words: list[str], names: Collection[str]) -> tuple[list[str], list[s
 
     Names that the command itself has are left alone.
 
-    >>> renewed(["--drop", "a,b", "--scale=log"], ["--column", "--number-scale"])[0]
-    ['--column', 'a=drop', '--column', 'b=drop', '--number-scale', 'log']
+    >>> renewed(["--drop", "a,b", "--scale=log"], ["--column", "--set"])[0]
+    ['--column', 'a=drop', '--column', 'b=drop', '--set', 'scale=log']
     """
     made, notes = list[str](), list[str]()
     rest = iter(words)
@@ -121,17 +126,21 @@ def renewed(words: list[str], names: Collection[str]) -> tuple[list[str], list[s
             value = value if equals else next(rest, "")
             notes.append(f"{GONE} {value}: a fit begins anew since 0.3; the option goes in 0.4.")
             continue
-        new, after = OLD.get(old, ("", ""))
-        value = value if equals else next(rest, None) if new in names else value
-        if new not in names or old in names or value is None:
-            made += [word] if value is None or equals or new not in names else [word, value]
+        new, form = OLD.get(old, ("", ""))
+        is_old = new in names and old not in names
+        if is_old and not equals:
+            value = next(rest, None) if "{" in form else ""
+        if not is_old or value is None:
+            made.append(word)
             continue
-        if new != "--column" and new in [each.partition("=")[0] for each in (*made, *words)]:
+        once = new not in ("--column", "--set")
+        if once and new in [each.partition("=")[0] for each in (*made, *words)]:
             raise ConfigError(f"{old} is called {new} since 0.3, and given twice; give one.")
         parts = value.split(",") if new == "--column" else [value]
-        made += [each for part in parts for each in (new, f"{part.strip()}{after}")]
-        form = f"{new} COLUMN{after}" if after else new
-        notes.append(f"{old} is called {form} since 0.3; the old name goes in 0.4.")
+        made += [each for part in parts for each in (new, form.format(part.strip()))]
+        what = "VALUE" if new == "--set" else "COLUMN"
+        shown = new if form == "{}" else f"{new} {form.format(what)}"
+        notes.append(f"{old} is called {shown} since 0.3; the old name goes in 0.4.")
     return made, notes
 
 

@@ -1,8 +1,9 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
+import ast
+
 # Annotations of fields are evaluated here: typer reads them.
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import typer
 
 from graphfilter.cli import app, screen
-from graphfilter.cli.sources import PredictedOptions, model_of, option_words, split_commas
+from graphfilter.cli.sources import PredictedOptions, model_of, split_commas
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import number, say_bytes
 
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 DEFAULT, SGF = "committee", "sgf"
 COMMITTEES = (DEFAULT, "committee-low", "committee-high")
-# Options of the paper's filter, and the parameters that they set.
-OF_SGF = {
-    "layers": "n_layers", "hidden": "hidden_size", "dropout": "dropout", "operator": "operator",
-    "init": "filter_init",
-}  # fmt: skip
 # Options that are about classes: they have no meaning for numbers and labels.
 _OF_CLASSES = (
     "label", "same_label", "label_anyway", "threshold", "cost", "positive",
@@ -125,44 +121,19 @@ class TrainingOptions:
         three cheapest), committee-high (wider, more seeds), sgf (the paper's filter), any of
         graphfilter bench models, also in another setting: gcnii@n_layers=8, or a filter or torch
         module of your own, as package.module:name.
-    members : N
-        Networks to average.
-    layers : N
-        Depth of the filter.
-    hidden : N
-        Width of the hidden layer.
-    operator : NAME
-        Operator: auto, augmented_adjacency, adjacency, laplacian or channels. auto is
-        augmented_adjacency; where edges have directions or types, validation vertices choose
-        between it and channels.
-    init : VALUE
-        Initial α and β: a number, or uniform (drawn from -1 to 1).
-    dropout : RATE
-        Dropout rate. Default: 0.7, or 0.2 with --number or --multilabel.
-    balanced
-        Give rare classes more weight.
+    settings : NAME=VALUE
+        Parameter of the model, as Python names it. patience=50: epochs without a better validation
+        score; monitor=roc_auc: the validation score that chooses the best epoch;
+        class_weight=balanced: give rare classes more weight; scale=log: the scale of --number (also
+        identity, rank or auto, one per number); feature_scaling=row. Of sgf also n_members=5,
+        n_layers, hidden_size, dropout, operator and filter_init. Repeat for others.
     epochs : N
         Maximum number of epochs. Default: 1500.
     seconds : SECONDS
         Time limit for the committee; baselines may take as long again, or 10 s. With --resume and
         0: finish an interrupted fit with what it has trained.
-    patience : N
-        Epochs without a better validation score before training stops. Default: 40 to 120 for the
-        committee, by the number of labels; 200 for sgf.
-    monitor : NAME
-        Validation score that chooses the best epoch: accuracy, loss, balanced_accuracy or macro_f1;
-        for two classes also roc_auc and average_precision. Default: accuracy; average_precision
-        where one of two classes is rare, or --cost or --positive names it. Numbers: r2 (default) or
-        loss. Several labels: micro_f1 (default), macro_f1, average_precision or loss.
-    feature_scaling : NAME
-        Feature scaling: auto, none, row or standardise.
-    number_scale : NAME
-        Scale on which --number is learned: identity, log (of 1 + y), rank, or auto, which
-        validation vertices choose; one per number, separated by commas. Default: auto for the
-        committee, identity for others.
     baselines
-        Train models without the graph, and with fixed averages over neighbours, too, to report
-        whether the graph helps.
+        Train fixed models too, with and without the graph, to report whether it helps.
     out : FOLDER
         Folder for the report, the predictions and the model.
     dry_run
@@ -174,19 +145,9 @@ class TrainingOptions:
     """
 
     model: str | None = app.option_field(None, app.TRAINING, show_default="committee")
-    members: int = app.option_field(1, app.PAPER, min=1)
-    layers: int = app.option_field(16, app.PAPER, min=1)
-    hidden: int = app.option_field(64, app.PAPER, min=1)
-    operator: str = app.option_field("auto", app.PAPER)
-    init: str = app.option_field("0.5", app.PAPER)
-    dropout: float | None = app.option_field(None, app.PAPER)
-    balanced: bool = app.option_field(False, app.FEW_TRAINING)
+    settings: list[str] | None = app.option_field(None, app.TRAINING, name="--set")
     epochs: int | None = app.option_field(None, app.TRAINING, min=1)
     seconds: float | None = app.option_field(None, app.TRAINING, min=0)
-    patience: int | None = app.option_field(None, app.FEW_TRAINING, min=1)
-    monitor: str | None = app.option_field(None, app.FEW_TRAINING)
-    feature_scaling: str = app.option_field("auto", app.FEW_TRAINING)
-    number_scale: str | None = app.option_field(None, app.FEW_TRAINING)
     baselines: bool = app.option_field(True, app.FEW_TRAINING)
     seed: app.Seed = 0
     device: app.Device = "auto"
@@ -211,34 +172,40 @@ class TrainingOptions:
         )
 
         values: dict[str, Any] = {
-            "max_epochs": self.epochs,
-            "patience": self.patience,
-            "monitor": self.monitor,
-            "feature_scaling": self.feature_scaling,
-            "device": self.device,
-            "random_state": self.seed,
-        }
-        if not numbers:
-            values["class_weight"] = "balanced" if self.balanced else None
-        elif self.number_scale is not None:
-            names = [name.strip() for name in self.number_scale.split(",")]
-            values["scale"] = names[0] if len(names) == 1 else names
+            "max_epochs": self.epochs, "device": self.device, "random_state": self.seed,
+        }  # fmt: skip
         model = self.model or DEFAULT
         kind: Any
         if model == SGF:
             kind = SGFRegressor if numbers else SGFClassifier
-            values |= {name: getattr(self, word) for word, name in OF_SGF.items()}
-            values |= {"filter_init": self.init, "n_members": self.members}
-            with suppress(ValueError):  # The estimator checks a name.
-                values["filter_init"] = float(self.init)
         elif model in COMMITTEES:
             kind = GraphRegressor if numbers else GraphClassifier
             effort = next(effort for effort, name in EFFORTS.items() if name == model)
             values |= {"effort": effort, "seconds": self.seconds}
         else:
             kind = SystemRegressor if numbers else SystemClassifier
-            values |= {"model": model_of(model), "n_members": self.members}
+            values |= {"model": model_of(model)}
+        elsewhere = {"graph", "verbose", "costs", "positive", *values}
+        known = sorted(kind().get_params(deep=False).keys() - elsewhere)
+        for word in self.settings or ():
+            name, equals, value = (part.strip() for part in word.partition("="))
+            if not equals:
+                raise ConfigError(f"--set must be NAME=VALUE, such as patience=50; got {word!r}.")
+            if name not in known:
+                raise ConfigError(
+                    f"--model {model} has no setting {name!r}; it has {', '.join(known)}. Others "
+                    "are of --model sgf, or stand after a model's name: gcn@n_layers=4."
+                )
+            values[name] = _read(value)
         return kind(**{name: value for name, value in values.items() if value is not None})
+
+
+def _read(text: str) -> Any:
+    """Return what a value says: a number, words separated by commas, or a word."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return list(split_commas(text)) if "," in text else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +224,6 @@ class Fit(TrainingOptions, TargetOptions):
     """
 
     first: ClassVar[str] = "vertices edges label number out dataset"
-    context: typer.Context
 
     def __call__(self) -> None:
         """Check, read, plan; then train and show, or of a dry run say what that would take."""
@@ -286,7 +252,7 @@ class Fit(TrainingOptions, TargetOptions):
 
     def _check_options(self) -> None:
         """Raise where some options exclude each other."""
-        words, word = set(option_words(self.context)), self.values_word
+        word = self.values_word
         if self.number and self.multilabel:
             raise ConfigError("--number and --multilabel each name what to predict: choose one.")
         if word and self.vertices is None:
@@ -298,24 +264,11 @@ class Fit(TrainingOptions, TargetOptions):
                 raise ConfigError(
                     f"{screen.word_of(name)} is for one class per vertex; leave it out with {word}."
                 )
-        if word and self.balanced:
-            raise ConfigError("--balanced is for one class per vertex; leave it out.")
         model = self.model or DEFAULT
         if self.seconds is not None and model not in COMMITTEES:
             raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
-        if self.number_scale is not None and not self.number:
-            raise ConfigError("--number-scale applies to --number only; leave it out.")
-        if model == SGF:
-            return
-        if "--members" in words and model.partition("@")[0] in COMMITTEES:
-            raise ConfigError("a committee has its own members; leave --members out.")
-        for name in sorted(name for name in OF_SGF if f"--{name}" in words):
-            if model == DEFAULT:
-                raise ConfigError(f"--{name} applies to the paper's filter only; add --model sgf.")
-            raise ConfigError(
-                f"--{name} applies to --model sgf only; for another write the setting after its "
-                f"name: --model {model}@{OF_SGF[name]}=... where it has one."
-            )
+        if self.settings:  # Before anything is read.
+            self.estimator(numbers=bool(self.number))
 
 
 def run_fit(

@@ -43,7 +43,8 @@ ARGUMENTS = (
     "unlabelled", "vertex_kind", "weight",
 )  # fmt: skip
 _RENAMED = {
-    "hidden_size": "hidden", "kinds": "column", "source": "from", "target": "to",
+    "hidden_size": "set hidden_size", "feature_scaling": "set feature_scaling",
+    "kinds": "column", "source": "from", "target": "to",
     "split_by": "split COLUMN=time", "drop": "column NAME=drop",
     "categorical": "column NAME=category", "features": "column NAME=only",
 }  # fmt: skip
@@ -78,7 +79,7 @@ def prepare_streams() -> None:
 
 def word_of(argument: str) -> str:
     """Return the option of the command line for an argument of Python."""
-    return f"--{_RENAMED.get(argument, argument).replace('_', '-')}"
+    return f"--{_RENAMED.get(argument) or argument.replace('_', '-')}"
 
 
 def in_options(message: str) -> str:
@@ -101,7 +102,7 @@ def in_options(message: str) -> str:
         except (SyntaxError, ValueError):  # A name with a backtick in it.
             return match[0]
         if not isinstance(value, tuple):
-            return f"{word} {shlex.quote(str(value))}"
+            return f"{word}{'=' if ' ' in word else ' '}{shlex.quote(str(value))}"
         word, _, kind = word.partition(" NAME=")
         parts = [part if isinstance(part, str) else "=".join(part) for part in value]
         if not kind:

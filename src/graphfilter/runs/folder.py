@@ -39,23 +39,9 @@ from graphfilter.util.words import count, say_bytes
 from graphfilter.version import __version__
 
 # Parameters of estimators, and the options of the command line that set them.
-OPTIONS = {
-    "n_layers": "--layers",
-    "hidden_size": "--hidden",
-    "operator": "--operator",
-    "filter_init": "--init",
-    "dropout": "--dropout",
-    "n_members": "--members",
-    "max_epochs": "--epochs",
-    "patience": "--patience",
-    "monitor": "--monitor",
-    "feature_scaling": "--feature-scaling",
-    "scale": "--number-scale",
-    "device": "--device",
-    "seconds": "--seconds",
-}
+OPTIONS = {"max_epochs": "--epochs", "device": "--device", "seconds": "--seconds"}
 # Said elsewhere, or of no consequence.
-_ELSEWHERE = {"graph", "random_state", "verbose", "effort", "model", "positive", "class_weight"}
+_ELSEWHERE = {"graph", "random_state", "verbose", "effort", "model", "positive"}
 
 
 def repeat_command(
@@ -73,16 +59,13 @@ def repeat_command(
     else:
         name = str(getattr(estimator, "model", ""))
     changed = {key: value for key, value in parameters.items() if value != usual[key]}
-    weights = changed.get("class_weight")
-    said = changed.keys() <= OPTIONS.keys() | _ELSEWHERE
-    if not name or not said or weights not in (None, "balanced"):
+    if not name or any(isinstance(value, dict) for value in changed.values()):
         return ""
     words = ["graphfilter", "fit", *plan.source.words, "--model", name]
-    for key, option in OPTIONS.items():
-        if key in changed:
-            several = isinstance(changed[key], list | tuple)
-            words += [option, ",".join(map(str, changed[key] if several else [changed[key]]))]
-    words += ["--balanced"] if weights else []
+    for key, value in changed.items():
+        if key not in _ELSEWHERE:
+            said = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            words += [OPTIONS[key], said] if key in OPTIONS else ["--set", f"{key}={said}"]
     words += ["--seed", str(plan.seed)] if plan.seed else []
     words += [] if baselines else ["--no-baselines"]
     return shlex.join([*words, "--out", out])
