@@ -366,7 +366,7 @@ def test_files_that_are_no_tables_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="no such file"):
         read_tables(tmp_path / "nowhere.csv", vertices)
     with pytest.raises(DataFileError, match="no such file"):
-        read_tables(edges, tmp_path)
+        read_tables(edges, tmp_path / "nowhere")
     for name in ("v.parquet", "v.csv.gz"):
         (tmp_path / name).write_bytes(b"not what it says")
         with pytest.raises(DataFileError, match="cannot be read"):

@@ -130,15 +130,16 @@ class Store(FitOptions):
     """
 
     first: ClassVar[str] = "out label memory like overwrite"
-    edges: Annotated[
-        Path,
+    edges: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
+        str,
         argument(
-            "Table of edges: CSV, TSV, TXT (.gz) or Parquet; or the folder of an OGB dataset."
+            "Table of edges: CSV, TSV, TXT (.gz) or Parquet; a folder, glob or URL of parts; or "
+            "the folder of an OGB dataset."
         ),
     ] = field()
     out: Path = option_field(...)
     vertices: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
-        Path | None,
+        str | None,
         argument(
             "Table of vertices: an id, features, a label where known. Without it, the "
             "vertices are the ids that the edges name, sorted."
@@ -153,7 +154,7 @@ class Store(FitOptions):
     edge_kind: str | None = field(default=None, init=False)
     edge_time: str | None = field(default=None, init=False)
     as_of: str | None = field(default=None, init=False)
-    rows: list[Path] | None = field(default=None, init=False)
+    rows: list[str] | None = field(default=None, init=False)
     link: list[str] | None = field(default=None, init=False)
     near: str = field(default="", init=False)
     no_link: bool = field(default=False, init=False)
@@ -171,13 +172,14 @@ class Store(FitOptions):
                 def report(what: str, done: int, total: int) -> None:
                     move(what, done, total, row=what, ended=0 < total <= done)
 
-                if edges.is_dir():
-                    build = _find_raw(edges)
+                if (build := _find_raw(Path(edges))) is not None:
                     if vertices or self.like or len(self.words(FitOptions)) > 2:
                         raise ConfigError(
                             "an OGB dataset has its own vertices and columns; leave those out."
                         )
-                    made = build(edges, out, memory=size, overwrite=self.overwrite, report=report)
+                    made = build(
+                        Path(edges), out, memory=size, overwrite=self.overwrite, report=report
+                    )
                 else:
                     columns, encoder = self.columns(), None
                     if self.like is not None:
@@ -199,15 +201,9 @@ class Store(FitOptions):
         screen.say(f"Use it with --graph {out}.")
 
 
-def _find_raw(folder: Path) -> Callable[..., Any]:
+def _find_raw(folder: Path) -> Callable[..., Any] | None:
     """Return what builds a store from a folder of raw files that an installed package knows."""
     from graphfilter.data.datasets import collections
 
-    finders = (getattr(each, "find_raw", None) for each in collections())
-    build = next(filter(None, (find(folder) for find in finders if find)), None)
-    if build is None:
-        raise ConfigError(
-            f"{folder}: must be a table of edges, or the folder of an OGB dataset with its raw "
-            "files; it is another folder."
-        )
-    return build
+    finders = (getattr(each, "find_raw", None) for each in collections() if folder.is_dir())
+    return next(filter(None, (find(folder) for find in finders if find)), None)

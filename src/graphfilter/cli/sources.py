@@ -75,7 +75,8 @@ class GraphOptions:
     Attributes
     ----------
     edges : FILE
-        Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet.
+        Table of edges: CSV, TSV, TXT (or .gz), Excel or Parquet; a folder or glob of parts; a URL
+        such as s3://bucket/edges/.
     vertices : FILE
         Table of vertices: an id, features, and a label where known. Repeat for others, one per kind
         of vertex: users.csv, products.csv.
@@ -126,9 +127,9 @@ class GraphOptions:
         Decimal sign: . or ,
     """
 
-    edges: Path | None = app.option_field(None, app.TABLES)
-    vertices: list[Path] | None = app.option_field(None, app.TABLES)
-    rows: list[Path] | None = app.option_field(None, app.TABLES)
+    edges: str | None = app.option_field(None, app.TABLES)
+    vertices: list[str] | None = app.option_field(None, app.TABLES)
+    rows: list[str] | None = app.option_field(None, app.TABLES)
     allow_missing: bool = app.option_field(False, app.TABLES)
     drop_duplicates: bool = app.option_field(False, app.FEW_TABLES)
     directed: bool = app.option_field(False, app.TABLES)
@@ -263,11 +264,9 @@ class GraphOptions:
         source = self
         if not any((self.edges, self.vertices, self.dataset, self.graph)):
             as_given: dict[str, Any] = {
-                **dict.fromkeys(("edges", "graph"), Path),
+                "graph": Path,
                 **dict.fromkeys(("allow_missing", "directed"), bool),
-                **dict.fromkeys(
-                    ("rows", "vertices"), lambda words: list(map(Path, words.split("\n")))
-                ),
+                **dict.fromkeys(("rows", "vertices"), str.splitlines),
             }
             origin: dict[str, Any] = {
                 n: as_given.get(n, str)(about.origin[n]) for n in ORIGIN if n in about.origin

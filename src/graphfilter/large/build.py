@@ -7,7 +7,6 @@ disk is estimated from the sizes of its files and their first rows.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import shutil
@@ -376,7 +375,6 @@ def _choose_roles(edges: TableSource, columns: Columns) -> EdgeRoles:
     return choose_edge_roles(edges, nothing, seen, columns, {})[0]
 
 
-_HEAD_BYTES = 1 << 20
 # Per edge, and more with a weight: its number; both directions of it while they are sorted, as
 # DuckDB spills them (22 bytes were measured for a billion edges); its two entries.
 _PAIR_BYTES, _SORT_BYTES, _ENTRY_BYTES = (8, 12), (24, 36), (8, 16)
@@ -386,8 +384,8 @@ _VERTEX_BYTES = 24
 
 def check_disk(edges: TableSource, vertices: TableSource | None, folder: Path) -> tuple[int, int]:
     """Return about how many edges and vertices tables have; raise where the disk is too small."""
-    n_edges, _ = _count_rows(edges)
-    n_vertices, row_bytes = (n_edges // 10, 16) if vertices is None else _count_rows(vertices)
+    n_edges, _ = edges.count_rows()
+    n_vertices, row_bytes = (n_edges // 10, 16) if vertices is None else vertices.count_rows()
     table_bytes = n_vertices * row_bytes
     # Another column than the two ends may be a weight.
     weighted = len(edges.names) > 2
@@ -402,25 +400,6 @@ def check_disk(edges: TableSource, vertices: TableSource | None, folder: Path) -
             "disk.",
         )
     return n_edges, n_vertices
-
-
-def _count_rows(table: TableSource) -> tuple[int, int]:
-    """Estimate the rows of a file, and the bytes of each as text."""
-    path = Path(table)
-    if path.suffix.lower() == ".parquet":
-        from pyarrow import parquet
-
-        with reading_table(path):
-            metadata = parquet.read_metadata(path)
-        return metadata.num_rows, 8 * max(1, metadata.num_columns)
-    with path.open("rb") as file:
-        packed = path.suffix.lower() == ".gz"
-        stream = gzip.GzipFile(fileobj=file) if packed else file
-        head = stream.read(_HEAD_BYTES)
-        # How far the file itself was read, which is less where it is packed.
-        read = file.tell() if packed else len(head)
-    n_lines = max(1, head.count(b"\n"))
-    return path.stat().st_size * n_lines // max(1, read), len(head) // n_lines
 
 
 ASKED_FILE = "asked.json"
@@ -556,7 +535,7 @@ def open_tables(
     edges: str | PathLike[str], vertices: str | PathLike[str] | None, text: TextOptions | None
 ) -> tuple[TableSource, TableSource | None]:
     """Open the tables of a build; each must be one that can be read piece by piece."""
-    tables = [open_table(Path(path), text) for path in (edges, vertices) if path is not None]
+    tables = [open_table(path, text) for path in (edges, vertices) if path is not None]
     for table in tables:
         if not table.in_pieces:
             raise DataFileError(
@@ -617,13 +596,7 @@ def _hash_request(
     encoder: TableEncoder | None,
 ) -> str:
     """Return a hash of what the build depends on: files by their size and time of change."""
-    files = []
-    for table in tables:
-        if table is not None:
-            status = Path(table).stat()
-            files.append(
-                [str(Path(table).resolve()), status.st_size, status.st_mtime_ns, *table.notes]
-            )
+    files = [[*t.fingerprint(), *t.notes] for t in tables if t is not None]
     content = [
         FORMAT, __version__, files, asdict(columns), allow_missing,
         None if encoder is None else encoder.to_dict(),

@@ -35,6 +35,7 @@ from graphfilter.tables.build import check_named, check_rows, repeated_id, under
 from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import EncodedColumn
 from graphfilter.tables.encoder import TableEncoder, encode_column
+from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.roles import Columns, EdgeRoles
 from graphfilter.tables.source import TableSource, reading_table
 from graphfilter.util.errors import (
@@ -331,7 +332,7 @@ def spill_table(source: TableSource, path: Path, report: Report, n_rows: int) ->
     """Write a text table as Parquet, where columns can be read alone; return where it is."""
     from pyarrow import parquet
 
-    if source.name.lower().endswith(".parquet"):
+    if isinstance(source, ParquetTable):
         return Path(source)
     if path.is_file():
         return path

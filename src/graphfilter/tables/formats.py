@@ -18,6 +18,7 @@ from typing import Any
 
 from graphfilter.tables.cells import without_views
 from graphfilter.tables.parquet_files import ParquetTable
+from graphfilter.tables.parts import PartsTable, find_parts, partition_values
 from graphfilter.tables.source import HeldTable, TableSource
 from graphfilter.tables.text_files import TextOptions, TextTable
 from graphfilter.util.arrow import pa
@@ -173,7 +174,7 @@ def _choose_sheets(file: Path, sheets: list[Any], title: str) -> list[Any]:
     raise DataFileError(file, f"there is no sheet {title!r}. Sheets: {listed}. Name one behind #.")
 
 
-TABLES: dict[str, Callable[[Path, TextOptions], TableSource]] = {
+TABLES: dict[str, Callable[[Any, TextOptions], TableSource]] = {
     **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), TextTable),
     ".xlsx": _read_excel,
     ".parquet": ParquetTable,
@@ -183,17 +184,27 @@ TABLES: dict[str, Callable[[Path, TextOptions], TableSource]] = {
 def open_table(table: Any, text: TextOptions | None = None, label: str = "table") -> TableSource:
     """Open a file by its suffix, or a frame, and find out whether it can be read at all; once.
 
-    A sheet of a workbook is named behind its path: ``book.xlsx#sheet``.
+    A sheet of a workbook is named behind its path: ``book.xlsx#sheet``. A folder, a glob or a URL
+    may name several files, whose rows are those of one table.
     """
     if isinstance(table, TableSource):
         return table
     if not isinstance(table, str | PathLike):
         return frame_table(table, label)
-    path = Path(table)
-    if not path.is_file() and not _excel_file(path).is_file():
-        raise DataFileError(path, "there is no such file. Check the path.")
-    name = _excel_file(path).name.lower()
-    suffix = next((suffix for suffix in TABLES if name.endswith(suffix)), None)
+    path, text = Path(table), text or TextOptions()
+    if path.is_file() or _excel_file(path).is_file():
+        return _kind_of(_excel_file(path))(path, text)
+    parts = find_parts(table)
+    tables = [_kind_of(part)(part, text) for part in parts]
+    if any(isinstance(one, HeldTable) for one in tables):
+        raise DataFileError(table, "a workbook must be a file of this machine. Save it as .csv.")
+    values = [partition_values(part.path) for part in parts]
+    return PartsTable(table, tables, values, [part.written for part in parts])
+
+
+def _kind_of(path: Any) -> Callable[[Any, TextOptions], TableSource]:
+    """Return what opens a file, by its suffix."""
+    suffix = next((suffix for suffix in TABLES if path.name.lower().endswith(suffix)), None)
     if suffix is None:
         raise DataFileError(path, f"a table must be {', '.join(TABLES)}. Save it as one of them.")
-    return TABLES[suffix](path, text or TextOptions())
+    return TABLES[suffix]

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphfilter.tables.cells import without_views
-from graphfilter.tables.source import TableSource, check_width, counted, reading_table
+from graphfilter.tables.source import (
+    Part,
+    TableSource,
+    check_width,
+    counted,
+    opened,
+    reading_table,
+)
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.arrow import pa, parquet, pc
 from graphfilter.util.errors import DataFileError
@@ -32,16 +39,23 @@ class ParquetTable(TableSource):
 
     in_pieces = True
 
-    def __init__(self, path: Path, options: TextOptions, batch_rows: int = _BATCH_ROWS) -> None:
+    def __init__(
+        self, path: Path | Part, options: TextOptions, batch_rows: int = _BATCH_ROWS
+    ) -> None:
         super().__init__(path)
         self._path, self._batch_rows = path, batch_rows
 
     @cached_property
     def names(self) -> list[str]:
         with reading_table(self._path):
-            names = parquet.read_schema(self._path).names
+            names = parquet.read_schema(opened(self._path)).names
         check_width(self._path, len(names))
         return names
+
+    def count_rows(self) -> tuple[int, int]:
+        with reading_table(self._path):
+            metadata = parquet.read_metadata(opened(self._path))
+        return metadata.num_rows, 8 * max(1, metadata.num_columns)
 
     def read(self, names: list[str]) -> pa.Table:
         with reading_table(self._path):
@@ -61,7 +75,9 @@ def _batches(file: Any, names: list[str], rows: int, budget: Budget) -> Iterator
         yield from _plain(pa.Table.from_batches([batch]), budget).to_batches()
 
 
-def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[Any, int, Budget]:
+def _open(
+    path: Path | Part, names: list[str], batch_rows: int = _BATCH_ROWS
+) -> tuple[Any, int, Budget]:
     """Open a file after what it says it holds has been counted; return also rows per batch."""
     budget, chunks, asked = Budget(path), read_chunks(path), set(names)
     chosen = [chunk for chunk in chunks if chunk.name in asked]
@@ -69,14 +85,15 @@ def _open(path: Path, names: list[str], batch_rows: int = _BATCH_ROWS) -> tuple[
     what = f"{n_values:,} values, {n_bytes:,} bytes unpacked"
     budget.spend(2 * n_bytes + _BYTES_PER_CELL * n_values, what)
     # What is read ahead would be kept until the end: of a long table, all of it.
-    file = parquet.ParquetFile(path, pre_buffer=False)
+    stream = opened(path)
+    file = parquet.ParquetFile(stream, pre_buffer=False)
     n_rows = max(0, file.metadata.num_rows)
     budget.spend(_BYTES_PER_CELL * n_rows, f"it declares {n_rows:,} rows")
-    if path.stat().st_size < _SMALL_FILE:
+    if stream.size() < _SMALL_FILE:
         # Arrow cannot leave words of the DELTA encodings as they are.
         delta = {chunk.name for chunk in chunks if chunk.is_delta}
         words = [f.name for f in file.schema_arrow if _is_text(f.type) and f.name not in delta]
-        file = parquet.ParquetFile(path, read_dictionary=words, pre_buffer=False)
+        file = parquet.ParquetFile(stream, read_dictionary=words, pre_buffer=False)
     # Few rows at a time where each may repeat most of a long word before it.
     shared = [chunk.n_bytes for chunk in chosen if chunk.shares_prefixes]
     most = budget.limit // (4 * max(shared)) if shared and max(shared) else batch_rows
@@ -140,7 +157,7 @@ class Chunk(NamedTuple):
     shares_prefixes: bool
 
 
-def read_chunks(path: Path) -> list[Chunk]:
+def read_chunks(path: Path | Part) -> list[Chunk]:
     """List the column chunks of a file.
 
     Raises
@@ -148,8 +165,8 @@ def read_chunks(path: Path) -> list[Chunk]:
     DataFileError
         The file is no Parquet file, or its footer is damaged.
     """
-    with path.open("rb") as stream:
-        size = stream.seek(0, 2)
+    with opened(path) as stream:
+        size = stream.size()
         stream.seek(max(0, size - 8))
         end = stream.read()
         length = int.from_bytes(end[:4], "little")
@@ -176,7 +193,7 @@ def _chunk(column: dict[int, Any]) -> Chunk:
     )
 
 
-def _damaged(path: Path) -> DataFileError:
+def _damaged(path: Path | Part) -> DataFileError:
     problem = "cannot be read: it is no Parquet file, or its footer is damaged"
     return DataFileError(path, f"{problem}. Write it again.")
 

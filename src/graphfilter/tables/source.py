@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -126,6 +127,15 @@ class TableSource(ABC):
             return pa.table({name: pa.array([], pa.string()) for name in names})
         return pa.Table.from_batches([batch.slice(0, _PEEK_ROWS)])
 
+    def count_rows(self) -> tuple[int, int]:
+        """Estimate the rows, and the bytes of each as text."""
+        return 0, 0
+
+    def fingerprint(self) -> list[Any]:
+        """Return what changes with the file: its size and time of change."""
+        status = Path(self.label).stat()
+        return [str(Path(self.label).resolve()), status.st_size, status.st_mtime_ns]
+
     @abstractmethod
     def read(self, names: list[str]) -> pa.Table:
         """Read these columns; those of text files are strings."""
@@ -135,7 +145,9 @@ class TableSource(ABC):
         """Read these columns piece by piece; without a header they are called f0, f1, ..."""
 
 
-def counted(batches: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
+def counted(
+    batches: Iterator[pa.RecordBatch], path: str | PathLike[str]
+) -> Iterator[pa.RecordBatch]:
     """Count what rows of edges take, piece by piece, against the memory there is."""
     budget, n_rows = Budget(path), 0
     for batch in batches:
@@ -185,6 +197,33 @@ def at_row(
     return DataFileError(where, f"{word} {number}: {problem}")
 
 
+@dataclass(frozen=True)
+class Part:
+    """A file on a filesystem of pyarrow, in the place of a path."""
+
+    system: Any
+    path: str
+    url: str
+    written: tuple[int, int]
+
+    def __fspath__(self) -> str:
+        return self.url
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+def opened(path: Path | Part) -> Any:
+    """Open a file, here or elsewhere, as pyarrow reads it: at any place."""
+    return (
+        path.system.open_input_file(path.path) if isinstance(path, Part) else pa.OSFile(str(path))
+    )
+
+
 @contextmanager
 def reading_table(where: str | PathLike[str]) -> Generator[None]:
     """Turn what pyarrow, the system and our checks say of a table into an error that names it."""
@@ -199,6 +238,9 @@ def reading_table(where: str | PathLike[str]) -> Generator[None]:
         number = error.errno if isinstance(error, OSError) else None
         if number == errno.ENOMEM or "allocate memory" in text:
             raise DataFileError(where, _NO_MEMORY) from None
+        if "://" in fspath(where):
+            remedy = "Check that it is there, the address, and the credentials"
+            raise DataFileError(where, f"cannot be read: {text.rstrip('.')}. {remedy}.") from None
         if number is not None:
             # An error of the system, not of the file's content.
             remedy = _REMEDIES.get(number, "Check the file and the disk")

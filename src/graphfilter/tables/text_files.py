@@ -28,7 +28,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphfilter.tables.source import TableSource, check_width, counted, reading_table
+from graphfilter.tables.source import (
+    Part,
+    TableSource,
+    check_width,
+    counted,
+    opened,
+    reading_table,
+)
 from graphfilter.util.arrow import csv as arrow_csv, pa
 from graphfilter.util.errors import ConfigError, import_extra
 from graphfilter.util.files import Budget
@@ -235,7 +242,7 @@ def _find_header(records: list[list[str]]) -> int:
 BLOCK_BYTES = 16 << 20
 # A byte of text becomes part of a cell, which has a place to start as well.
 _BYTES_PER_BYTE = 2
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = _COUNTED_BYTES = 1 << 20
 
 
 class TextTable(TableSource):
@@ -244,7 +251,7 @@ class TextTable(TableSource):
     may_lack_header = True
     row_word = "line"
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
+    def __init__(self, path: Path | Part, options: TextOptions) -> None:
         super().__init__(path)
         self._path, self._packed = path, path.name.lower().endswith(".gz")
         self.decimal = options.decimal
@@ -292,6 +299,15 @@ class TextTable(TableSource):
             with arrow_csv.open_csv(source, **self._options()) as reader:
                 return reader.schema.names
 
+    def count_rows(self) -> tuple[int, int]:
+        with opened(self._path) as file:
+            stream = pa.CompressedInputStream(file, "gzip") if self._packed else file
+            head = stream.read(_COUNTED_BYTES)
+            # How far the file itself was read, which is less where it is packed.
+            size, read = file.size(), file.tell()
+        n_lines = max(1, head.count(b"\n"))
+        return size * n_lines // max(1, read), len(head) // n_lines
+
     def read(self, names: list[str]) -> pa.Table:
         with reading_table(self._path):
             try:
@@ -325,7 +341,9 @@ class TextTable(TableSource):
 
     def _source(self) -> Any:
         """Return what pyarrow reads UTF-8 from: the file, or a copy of it in memory."""
-        return self._path if self._encoding == "utf-8" else pa.BufferReader(self._utf8)
+        if self._encoding != "utf-8":
+            return pa.BufferReader(self._utf8)
+        return self._path if isinstance(self._path, Path) else self._open(self._path)
 
     @cached_property
     def _utf8(self) -> Any:
@@ -342,7 +360,7 @@ class TextTable(TableSource):
         """Open the file as what it unpacks to, or its copy in memory."""
         if source is not self._path:
             return source
-        file = pa.OSFile(str(source))
+        file = opened(source)
         return pa.CompressedInputStream(file, "gzip") if self._packed else file
 
     def _chunks(self) -> Iterator[bytes]:
