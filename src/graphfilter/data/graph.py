@@ -27,7 +27,7 @@ from graphfilter.data.attributes import (
 )
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
 from graphfilter.splits import Split, check_vertices
-from graphfilter.tables.build import GraphParts, read_frames, telling
+from graphfilter.tables.build import GraphParts, telling
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
 from graphfilter.util.machine import blocks
@@ -373,17 +373,7 @@ class Graph:
         return cls.from_edges(**parts | attributes)
 
     @classmethod
-    def from_frames(
-        cls,
-        vertices: Any,
-        edges: Any,
-        *,
-        id: str | None = None,
-        source: str | None = None,
-        target: str | None = None,
-        label: str | None = None,
-        **options: Any,
-    ) -> Self:
+    def from_frames(cls, vertices: Any, edges: Any, **options: Any) -> Self:
         """Build a graph from two DataFrames of pandas, polars or pyarrow, or dicts of columns.
 
         Columns that are not named are guessed by name and by what they hold, and every other one
@@ -393,16 +383,13 @@ class Graph:
         Parameters
         ----------
         vertices, edges : DataFrame
-        id, label : str, optional
-            Columns of ``vertices``.
-        source, target : str, optional
-            Columns of ``edges``.
         **options
-            ``weight``, ``edge_kind``, ``split``, ``features``, ``categorical``, ``drop``: more
-            columns; ``kinds``, a dict that says what columns are; ``unlabelled``, the spellings of
-            a label that is none; ``allow_missing``, to leave out edges to other vertices;
-            ``directed``; ``clean_ids``, to read ids without blanks around them and characters of
-            no width.
+            As :func:`~graphfilter.data.read_tables` takes them: ``id``, ``label``, ``source``,
+            ``target``, ``weight``, ``edge_kind``, ``split``, ``features``, ``categorical``,
+            ``drop``: columns; ``kinds``, a dict that says what columns are; ``unlabelled``, the
+            spellings of a label that is none; ``allow_missing``, to leave out edges to other
+            vertices; ``directed``; ``clean_ids``, to read ids without blanks around them and
+            characters of no width.
 
         Examples
         --------
@@ -412,8 +399,10 @@ class Graph:
         >>> graph.feature_names, graph.edges.tolist()
         (('age', 'age is missing'), [[0, 1], [1, 2]])
         """
-        roles = {"id": id, "source": source, "target": target, "label": label}
-        return cls.from_parts(read_frames(vertices, edges, roles, options))
+        from graphfilter.data.from_tables import read_tables
+
+        graph: Any = read_tables(edges, vertices, **options)[0]
+        return graph
 
     @classmethod
     def from_parts(cls, parts: GraphParts) -> Self:

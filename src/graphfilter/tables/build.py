@@ -47,7 +47,7 @@ from graphfilter.tables.roles import (
 from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.util.arrow import pa, pc
-from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
+from graphfilter.util.errors import DataFileError, GraphFilterError
 from graphfilter.util.words import count, listed_names
 
 
@@ -570,19 +570,3 @@ def named_columns(names: Mapping[str, Any]) -> dict[str, Any]:
             value = value.items() if isinstance(value, Mapping) else value
             values[field.name] = (value,) if isinstance(value, str) else tuple(value)
     return values
-
-
-_SETTINGS = ("unlabelled", "allow_missing", "directed")
-
-
-def read_frames(
-    vertices: Any, edges: Any, roles: Mapping[str, str | None], options: Mapping[str, Any]
-) -> GraphParts:
-    """Read what two frames say of a graph; see :meth:`graphfilter.data.graph.Graph.from_frames`."""
-    settings = {key: options[key] for key in _SETTINGS if key in options}
-    known = (*(field.name for field in fields(Columns)), *_SETTINGS)
-    for name in options:
-        check_name("option of from_frames", name, known)
-    columns = Columns(**named_columns({**roles, **options, **dict.fromkeys(_SETTINGS)}))
-    tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
-    return read_parts(*tables, columns, **settings)
