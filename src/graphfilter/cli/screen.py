@@ -157,11 +157,7 @@ def say(text: str = "") -> None:
 
 
 def show_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    title: str = "",
-    text_columns: int = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "", text_columns: int = 1
 ) -> None:
     """Print a table; the first ``text_columns`` are aligned left, the others right."""
     table = Table(

@@ -17,12 +17,7 @@ import torch
 
 from graphfilter.data.files import write_npz
 from graphfilter.estimators.explanation import Explanation
-from graphfilter.estimators.graph import (
-    EFFORTS,
-    OfCommittee,
-    SGFClassifier,
-    SGFRegressor,
-)
+from graphfilter.estimators.graph import EFFORTS, OfCommittee, SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading
 from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision

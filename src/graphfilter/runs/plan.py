@@ -272,10 +272,7 @@ class Plan:
 
 
 def plan_fit(
-    source: Source,
-    seed: int,
-    by: SplitBy = STRATIFIED,
-    target: Target | None = None,
+    source: Source, seed: int, by: SplitBy = STRATIFIED, target: Target | None = None
 ) -> Plan:
     """Check a graph for fitting and choose its split; nothing is written.
 

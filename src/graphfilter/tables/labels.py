@@ -27,14 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphfilter.splits import Split
-from graphfilter.tables.cells import (
-    Cells,
-    as_text,
-    distinct,
-    drop_nan,
-    is_missing,
-    missing_column,
-)
+from graphfilter.tables.cells import Cells, as_text, distinct, drop_nan, is_missing, missing_column
 from graphfilter.tables.dates import parse_times
 from graphfilter.tables.formats import open_table
 from graphfilter.tables.numbers import guess_decimal, not_a_number, parse_numbers

@@ -21,12 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.tables.cells import Cells, is_missing, without_gaps
-from graphfilter.tables.columns import (
-    EncodedColumn,
-    Read,
-    median,
-    otherwise,
-)
+from graphfilter.tables.columns import EncodedColumn, Read, median, otherwise
 from graphfilter.tables.source import TableSource, at_row
 from graphfilter.util.arrow import is_type, pa, pc
 from graphfilter.util.errors import DataFileError

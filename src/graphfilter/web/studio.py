@@ -435,11 +435,7 @@ class Studio(server.Service):
     """
 
     def __init__(
-        self,
-        source: Source | None = None,
-        *,
-        port: int = 0,
-        upload_limit_mb: int = UPLOAD_LIMIT_MB,
+        self, source: Source | None = None, *, port: int = 0, upload_limit_mb: int = UPLOAD_LIMIT_MB
     ) -> None:
         if upload_limit_mb < 1:
             raise ConfigError(f"the upload limit must be at least 1 MB; got {upload_limit_mb}.")
