@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.estimators.calibration import check_coverage, fewest_for
+from graphfilter.estimators.calibration import fewest_for
 from graphfilter.estimators.graph import VertexClassifier, VertexRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.comparing import LEVEL, wilson_interval
@@ -573,14 +573,6 @@ def calibrated_columns(
         for t, name in enumerate(names)
         for word, end in (("low", 0), ("high", 1))
     }
-
-
-def check_coverage_request(plan: Plan, coverage: float | None) -> None:
-    """Raise before training where a coverage cannot be calibrated."""
-    if coverage is not None:
-        check_coverage(coverage)
-        if not len(plan.split.val):
-            raise ConfigError("a coverage is calibrated on validation vertices; there are none.")
 
 
 def calibration_share(n_validation: int, coverage: float) -> float:

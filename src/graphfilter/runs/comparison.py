@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -114,11 +114,8 @@ class Yardstick(ABC):
         digits = 1 if len(self.truth) < MANY_VERTICES else 2
         if not as_lead:
             return f"{100 * value:.{digits}f}\xa0%" if self.share else number(value)
-        if not value:
-            return "0"
-        if self.share:
-            return f"{100 * value:+.{digits}f}"
-        return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+        own = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+        return "0" if not value else f"{100 * value:+.{digits}f}" if self.share else own
 
     def size(self, value: float) -> str:
         """Write how large a difference is."""
@@ -339,15 +336,14 @@ def compare(fit: Fit, meaning: str = "") -> Comparison:
     place, last = {model.name: i for i, model in enumerate(models)}, len(models)
 
     def score(number: int, title: str, meaning: str) -> Score:
-        value, (low, high) = measure.value(number), measure.interval(number)
+        value = measure.value(number)
+        made = Score(title, meaning, value, measure.write(value), *measure.interval(number))
         if not number:
-            return Score(title, meaning, value, measure.write(value), low, high)
+            return made
         lead, p_value = measure.lead(0, number), measure.p_value(0, number)
-        verdict = "better" if lead > 0 else "worse"
-        if p_value > comparing.SIGNIFICANCE:
-            verdict = "tie"
-        shown = measure.write(value)
-        return Score(title, meaning, value, shown, low, high, lead, p_value, verdict)
+        clear = "better" if lead > 0 else "worse"
+        verdict = "tie" if p_value > comparing.SIGNIFICANCE else clear
+        return replace(made, lead=lead, p_value=p_value, verdict=verdict)
 
     alone = place.get(NO_GRAPH)
     fixed = [place[name] for name in (LOW_PASS, TWO_STEPS) if name in place]
@@ -384,11 +380,11 @@ def leaderboard(fit: Fit) -> list[dict[str, Any]]:
     """
     notes = fit.estimator.member_notes_ if isinstance(fit.estimator, OfCommittee) else []
     whole = f"{fit.title}: all together" if notes else fit.title
-    rows: list[dict[str, Any]] = [{"title": whole, "seconds": fit.seconds, "share": 1.0}]
-    rows += [{"title": n.title, "seconds": n.seconds, "share": n.share} for n in notes]
-    for other in fit.baselines:
-        title = f"{other.title} (baseline)"
-        rows.append({"title": title, "seconds": other.seconds, "share": 0.0})
+    every = [(whole, fit.seconds, 1.0), *((n.title, n.seconds, n.share) for n in notes)]
+    every += [(f"{other.title} (baseline)", other.seconds, 0.0) for other in fit.baselines]
+    rows: list[dict[str, Any]] = [
+        {"title": title, "seconds": seconds, "share": share} for title, seconds, share in every
+    ]
     make, by, lower = _choose(fit, fit.plan.truth[fit.judged])[0], fit.part, False
     for part in dict.fromkeys((fit.part, "val")):
         at = fit.scored.get(part, fit.judged[:0])

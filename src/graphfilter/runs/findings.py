@@ -269,7 +269,10 @@ class Evidence:
             return (
                 "Rely on the columns here, and check whether the connections mean what they should."
             )
-        if self.graph_helps and (self._comparison.features_know or self._of_columns()):
+        # The answer rests on the columns alone to a good part.
+        mine = [g for g in self._groups if g["title"] in _OF_COLUMNS]
+        of_columns = sum(g["share"] for g in mine) > 0.25 or any(g["is_clear"] for g in mine)
+        if self.graph_helps and (self._comparison.features_know or of_columns):
             return "Columns and connections both carry information."
         unclear = f"he columns alone are not clearly better than {guess}"
         if self.graph_helps:
@@ -280,11 +283,6 @@ class Evidence:
             judged = self._noun.count(self._n_judged)
             return f"What the connections add cannot be told from these {judged}."
         return f"T{unclear}: more labels are needed to know whether the connections are."
-
-    def _of_columns(self) -> bool:
-        """Return whether the answer rests on the columns alone to a good part."""
-        of_columns = [g for g in self._groups if g["title"] in _OF_COLUMNS]
-        return sum(g["share"] for g in of_columns) > 0.25 or any(g["is_clear"] for g in of_columns)
 
 
 def describe_agreement(fit: Fit) -> str:
@@ -344,8 +342,7 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
         measure, last = by.of(models), len(here) + 1
         group: dict[str, Any] = {"adds": None, "is_clear": False, "shown": ""}
         if without is not None:
-            adds = measure.lead(0, last)
-            is_clear = measure.p_value(0, last) < SIGNIFICANCE
+            adds, is_clear = measure.lead(0, last), measure.p_value(0, last) < SIGNIFICANCE
             shown = measure.write(adds, as_lead=True)
             group = {"adds": adds, "is_clear": is_clear, "shown": shown}
         rows = [

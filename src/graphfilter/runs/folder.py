@@ -16,11 +16,12 @@ import scipy.sparse as sp
 import torch
 
 from graphfilter.data.files import write_npz
+from graphfilter.estimators.calibration import check_coverage
 from graphfilter.estimators.explanation import Explanation
 from graphfilter.estimators.graph import EFFORTS, OfCommittee, SGFClassifier, SGFRegressor
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs import findings, loading
-from graphfilter.runs.answers import calibrated_columns, check_coverage_request, plan_decision
+from graphfilter.runs.answers import calibrated_columns, plan_decision
 from graphfilter.runs.cases import CaseBook, Cases, find_reasons, rank
 from graphfilter.runs.drift import Reference
 from graphfilter.runs.findings import Conclusion, conclude
@@ -172,7 +173,10 @@ def fit_folder(
     estimator.check_parameters()
     estimator.choose(plan.target, plan.split)
     plan_decision(plan, request)
-    check_coverage_request(plan, request.coverage)
+    if request.coverage is not None:
+        check_coverage(request.coverage)
+        if not len(plan.split.val):
+            raise ConfigError("a coverage is calibrated on validation vertices; there are none.")
     if request.keep_graph and request.forget_ids:
         raise ConfigError("`keep_graph` keeps the ids that `forget_ids` leaves out: choose one.")
     command = repeat_command(

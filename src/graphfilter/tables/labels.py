@@ -110,15 +110,19 @@ def encode_distinct(
     classes : object array (n_classes,)
     """
     if isinstance(unlabelled, str):
-        raise GraphError(
-            f"unlabelled must be a tuple of spellings, ({unlabelled!r},); got one string."
-        )
+        got = f"({unlabelled!r},); got one string."
+        raise GraphError(f"unlabelled must be a tuple of spellings, {got}")
     spellings = frozenset(word.strip().lower() for word in unlabelled)
     known = [not _is_unlabelled(value, spellings) for value in values]
     if any(known) and all(_is_number(v, 1) for v, keep in zip(values, known, strict=True) if keep):
         known = [keep or _is_number(v, -1) for v, keep in zip(values, known, strict=True)]
-    kept = [value for value, keep in zip(values, known, strict=True) if keep]
-    names = _class_names(kept)
+    names = [
+        value.strip() if isinstance(value, str) else value
+        for value, keep in zip(values, known, strict=True)
+        if keep
+    ]
+    if all(isinstance(name, str) and _DECIMAL.fullmatch(name) for name in names):
+        names = [_plain(name) for name in names]
     classes = _sorted(set(names))
     words = [v for v, keep in zip(values, known, strict=True) if not keep and isinstance(v, str)]
     words = sorted({word.strip() for word in words} - {""})
@@ -204,14 +208,6 @@ def _is_number(value: Any, number: int) -> bool:
     if isinstance(value, str):
         return _plain(value.strip()) == str(number)
     return isinstance(value, int | float | np.number) and bool(value == number)
-
-
-def _class_names(values: list[Any]) -> list[Any]:
-    """Return the name of the class that each value stands for."""
-    names = [value.strip() if isinstance(value, str) else value for value in values]
-    if all(isinstance(name, str) and _DECIMAL.fullmatch(name) for name in names):
-        return [_plain(name) for name in names]
-    return names
 
 
 def _plain(word: str) -> str:

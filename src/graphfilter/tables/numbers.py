@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import Cells, is_missing, without_gaps
+from graphfilter.tables.cells import Cells, is_missing, is_text, is_usable, without_gaps
 from graphfilter.tables.columns import EncodedColumn, Read, median, otherwise
 from graphfilter.tables.source import TableSource, at_row
 from graphfilter.util.arrow import is_type, pa, pc
@@ -118,11 +118,9 @@ def find_decimal_signs(cells: Cells) -> DecimalSigns:
         if "." in first and not re.match(_GROUPED, first):
             return DecimalSigns(points=1)
         words = cells.text.filter(pc.match_substring(cells.text, "."))
-        if not len(words):
-            return DecimalSigns()
-        if pc.all(pc.match_substring_regex(words, _GROUPED)).as_py():
+        if len(words) and pc.all(pc.match_substring_regex(words, _GROUPED)).as_py():
             return DecimalSigns(unclear=frozenset("."))
-        return DecimalSigns(points=1)
+        return DecimalSigns(points=int(len(words) > 0))
     points, commas, unclear = 0, 0, set[str]()
     for word in cells.words:
         point, comma = _signs_of(word)
@@ -183,9 +181,8 @@ def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> 
     if any(swapped for _, _, swapped in read):
         either = (word for word in cells.words if all(_signs_of(word)) and re.search("[.,]", word))
         unclear = next(either, "")
-    return Numbers(
-        values[cells.codes], is_word[cells.codes], unit, tuple(sorted(others)), unclear
-    )  # fmt: skip
+    others = tuple(sorted(others))
+    return Numbers(values[cells.codes], is_word[cells.codes], unit, others, unclear)
 
 
 def _main_unit(read: list[tuple[float, str, bool]], cells: Cells) -> str:
@@ -287,8 +284,8 @@ class NumberColumn(EncodedColumn):
         if np.isnan(read.values).all():
             return None, f"column {name!r} left out: no cell of it is a number."
         check_signs(cells, read, cells.decimal)
-        marks = [f"the currency {read.unit}"] if read.unit not in ("", "%") else []
-        marks += ["per cent (12 % is 0.12)"] if read.unit == "%" else []
+        known = {"": [], "%": ["per cent (12 % is 0.12)"]}
+        marks = known.get(read.unit, [f"the currency {read.unit}"])
         signs = DecimalSigns() if read.plain else find_decimal_signs(cells)
         if cells.decimal == "," and (signs.commas or signs.unclear):
             marks.append("a decimal comma")
@@ -325,11 +322,11 @@ class NumberColumn(EncodedColumn):
             )
             row = int(read.is_word.argmax())
             raise at_row(cells.where, row, f"column {self.name!r} {problem}")
-        remedy = (
-            "Fill in the cell, take infinite numbers for missing ones (`allow_missing=True`), or "
-        )
-        remedy += f"train without the column (`drop={(self.name,)}`)."
         if (np.abs(read.values) > np.finfo(np.float32).max).any():
+            remedy = (
+                "Fill in the cell, take infinite numbers for missing ones (`allow_missing=True`)"
+            )
+            remedy += f", or train without the column (`drop={(self.name,)}`)."
             check_numbers(cells, read, remedy, missing_too=True)
         return Read(read.values[:, None], read.is_word)
 
@@ -460,9 +457,7 @@ def _read_lists(cells: Cells) -> NDArray[np.float64] | None:
     column = cells.column
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     inner = column.type.value_type
-    if not (
-        pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
-    ):
+    if is_type.is_boolean(inner) or is_text(inner) or not is_usable(inner):
         return None
     present = np.asarray(pc.is_valid(column), dtype=bool)
     kept = column.filter(pa.array(present))

@@ -271,11 +271,13 @@ class TextColumn(EncodedColumn):
             return None, f"column {name!r} left out: no word occurs in two rows."
         note = f"column {name!r} read as text: TF-IDF of its {count(len(chosen), 'word')}"
         note += f" and {count(len(grams), 'part')} of words" if grams else ""
-        fitted = cls(
-            name, categories=chosen, weights=weights, grams=grams, gram_weights=gram_weights,
-            sublinear=True,
-        )  # fmt: skip
+        words: dict[str, Any] = {"categories": chosen, "weights": weights, "grams": grams}
+        fitted = cls(name, **words, gram_weights=gram_weights, sublinear=True)
         return fitted, f"{note} ({otherwise(name, 'category')})."
+
+    @property
+    def _blocks(self) -> tuple[tuple[tuple[str, ...], tuple[float, ...]], ...]:
+        return (self.categories, self.weights), (self.grams, self.gram_weights)
 
     def read(self, cells: Cells) -> Read:
         raise NotImplementedError  # Words are no numbers.
@@ -285,9 +287,7 @@ class TextColumn(EncodedColumn):
         blocks: list[sp.csc_array] = []
         if self.sublinear:
             words, counts = count_words(cells.text)
-            for own, weights in (
-                (self.categories, self.weights), (self.grams, self.gram_weights)
-            ):  # fmt: skip
+            for own, weights in self._blocks:
                 features = pa.array(own, type=pa.string())
                 block = counts @ _to_features(words, features, grams=own is self.grams)
                 block.data = 1 + np.log(block.data)
@@ -311,9 +311,7 @@ class TextColumn(EncodedColumn):
 
     def check(self) -> None:
         super().check()
-        for words, weights in (
-            (self.categories, self.weights), (self.grams, self.gram_weights)
-        ):  # fmt: skip
+        for words, weights in self._blocks:
             whole = len(weights) == len(set(words)) == len(words)
             if not (whole and all(map(isfinite, weights))):
                 raise ValueError(f"words of column {self.name!r}")
