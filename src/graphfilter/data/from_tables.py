@@ -34,8 +34,6 @@ def read_tables(
     columns: Columns | None = None,
     allow_missing: bool = False,
     encoder: TableEncoder | None = None,
-    unlabelled: Sequence[str] | None = None,
-    directed: bool = False,
     text: TextOptions | None = None,
     remedy: str | None = None,
     rows: Any = (),
@@ -59,10 +57,6 @@ def read_tables(
         missing ones, instead of raising.
     encoder : TableEncoder, optional
         Encode the features as this one does (for new vertices of a trained model).
-    unlabelled : sequence of str, optional
-        The spellings of a label that mean *unlabelled*, whatever their case.
-    directed : bool
-        Keep which way the edges go: from source to target.
     text : TextOptions, optional
         Delimiter, encoding and decimal sign of text files, where they should not be found out.
     remedy : str, optional
@@ -71,7 +65,8 @@ def read_tables(
         Tables that name a vertex in each row, such as orders: their sums, means, times and shares
         become features. A frame is given with its title: ``rows={"orders": frame}``.
     **names
-        Fields of :class:`Columns`.
+        Fields of :class:`Columns`, also ``unlabelled``, the spellings of a label that mean
+        *unlabelled*, and ``directed``, to keep which way the edges go.
 
     Returns
     -------
@@ -101,8 +96,8 @@ def read_tables(
     columns = replace(columns or Columns(), **named_columns(names))
     parts = read_parts(
         *open_pair(edges, vertices, columns, text, allow_missing=allow_missing), columns,
-        allow_missing=allow_missing, encoder=encoder, unlabelled=unlabelled, directed=directed,
-        elsewhere=None if remedy is None else Elsewhere(remedy=remedy), rows=open_rows(rows, text),
+        allow_missing=allow_missing, encoder=encoder, rows=open_rows(rows, text),
+        elsewhere=None if remedy is None else Elsewhere(remedy=remedy),
     )  # fmt: skip
     return Graph.from_parts(parts), parts.encoder
 
@@ -156,11 +151,11 @@ def join_tables(
     Arguments as in :func:`~graphfilter.data.read_tables`; ``title`` names the known graph in
     errors, and ``edges`` may be None.
     """
-    columns = columns or Columns()
+    columns = replace(columns or Columns(), directed=graph.directed)
     ids = [str(name) for name in graph.vertex_names or range(graph.n_vertices)]
     tables = open_pair(edges, vertices, columns, text, allow_missing=allow_missing)
     parts = read_parts(
-        *tables, columns, allow_missing=allow_missing, encoder=encoder, directed=graph.directed,
+        *tables, columns, allow_missing=allow_missing, encoder=encoder,
         elsewhere=Elsewhere(ids, title),
     )  # fmt: skip
     notes, content = parts.notes, parts.content

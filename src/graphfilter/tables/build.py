@@ -193,7 +193,6 @@ def understand_tables(
     read: Callable[[list[str]], Any],
     take_ids: Callable[[Any], Any],
     *,
-    unlabelled: Sequence[str] | None = None,
     without: Collection[str] = (),
     rows: Sequence[TableSource] = (),
 ) -> Meaning:
@@ -232,7 +231,7 @@ def understand_tables(
     with reading_table(vertices):
         if "label" in roles:
             column = table.column(roles["label"])
-            none = unlabelled or columns.unlabelled or UNLABELLED
+            none = columns.unlabelled or UNLABELLED
             labels, classes, text = read_labels(
                 column, roles["label"], none, check=not (fitted or columns.label_anyway),
                 same=columns.same_label,
@@ -268,8 +267,6 @@ def read_parts(
     *,
     allow_missing: bool = False,
     encoder: TableEncoder | None = None,
-    unlabelled: Sequence[str] | None = None,
-    directed: bool = False,
     elsewhere: Elsewhere | None = None,
     rows: Sequence[TableSource] = (),
 ) -> GraphParts:
@@ -311,11 +308,10 @@ def read_parts(
 
     with telling(notes):
         meaning = understand_tables(
-            edges, vertices, columns, encoder, notes, read, take_ids, unlabelled=unlabelled,
-            rows=rows,
-        )  # fmt: skip
+            edges, vertices, columns, encoder, notes, read, take_ids, rows=rows
+        )
         table, roles, edge_roles = meaning.table, meaning.roles, meaning.edge_roles
-        fitted, is_directed = encoder is not None, directed or columns.directed
+        fitted = encoder is not None
         beside = Beside(columns, vertices, meaning.encoder, fitted, ids, roles["id"], notes)
         if not fitted:
             beside.choose_near(told=told)
@@ -329,7 +325,7 @@ def read_parts(
         ends = pa.concat_arrays([ids, others]) if len(others) else ids
         known = _read_edges(edges, edge_roles, beside, ends, elsewhere, of_edges, allow_missing)
         if of_edges is not None and not fitted:
-            ways = ways_of(edge_roles, known["pairs"], is_directed)
+            ways = ways_of(edge_roles, known["pairs"], columns.directed)
             of_edges.encoder = replace(of_edges.encoder, ways=ways)
         sums = beside.sum_up([one for one in (of_edges, *attached) if one is not None])
         if known["kinds"] is not None:
@@ -341,7 +337,7 @@ def read_parts(
         strengths: dict[str, NDArray[np.float32]] = {}
         if beside.encoder.near is not None and not elsewhere.ids:
             links[NEAR], strengths[NEAR] = beside.join_near(features)
-        add_links(known, links, strengths, told=told, both_ways=is_directed)
+        add_links(known, links, strengths, told=told, both_ways=columns.directed)
         if not told:
             # What is said of a table that nobody gave.
             notes[:] = [one for one in notes if not one.startswith(("edges:", "edges lists"))]
@@ -361,7 +357,7 @@ def read_parts(
             "times": None if times is None else times.as_array(),
             "merge": choose_merge(columns, edge_roles.weight),
             "n_vertices": len(ids),
-            "directed": is_directed,
+            "directed": columns.directed,
             "vertex_names": names,
             "features": features if features.shape[1] else None,
             "feature_names": beside.encoder.feature_names or None,
