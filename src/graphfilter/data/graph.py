@@ -27,7 +27,7 @@ from graphfilter.data.attributes import (
 )
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
 from graphfilter.splits import Split, check_vertices
-from graphfilter.tables.build import GraphParts, telling
+from graphfilter.tables.build import GraphParts, read_frames, telling
 from graphfilter.tables.columns import Features
 from graphfilter.util.errors import DirectionsDroppedWarning, GraphError
 from graphfilter.util.machine import blocks
@@ -399,10 +399,7 @@ class Graph:
         >>> graph.feature_names, graph.edges.tolist()
         (('age', 'age is missing'), [[0, 1], [1, 2]])
         """
-        from graphfilter.data.from_tables import read_tables
-
-        graph: Any = read_tables(edges, vertices, **options)[0]
-        return graph
+        return cls.from_parts(read_frames(vertices, edges, **options))
 
     @classmethod
     def from_parts(cls, parts: GraphParts) -> Self:

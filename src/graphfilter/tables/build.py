@@ -566,3 +566,13 @@ def named_columns(names: Mapping[str, Any]) -> dict[str, Any]:
             value = value.items() if isinstance(value, Mapping) else value
             values[field.name] = (value,) if isinstance(value, str) else tuple(value)
     return values
+
+
+def read_frames(
+    vertices: Any, edges: Any, *, allow_missing: bool = False, **names: Any
+) -> GraphParts:
+    """Read what two frames say of a graph; ``names`` are fields of :class:`Columns`."""
+    for name in names:
+        check_name("option of from_frames", name, [field.name for field in fields(Columns)])
+    tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
+    return read_parts(*tables, Columns(**named_columns(names)), allow_missing=allow_missing)
