@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -21,7 +21,7 @@ from graphfilter.tables.near import NEAR, TOLD, Near
 from graphfilter.tables.opening import open_pair, open_rows
 from graphfilter.tables.roles import Columns
 from graphfilter.tables.text_files import TextOptions
-from graphfilter.util.errors import GraphError, check_name
+from graphfilter.util.errors import GraphError
 from graphfilter.util.words import count
 
 __all__ = ["Columns", "TableEncoder", "TextOptions", "read_tables"]
@@ -91,8 +91,6 @@ def read_tables(
     >>> graph.n_vertices, graph.n_edges, graph.labels.tolist()
     (3, 2, [0, 1, -1])
     """
-    for name in names:
-        check_name("option of read_tables", name, [field.name for field in fields(Columns)])
     columns = replace(columns or Columns(), **named_columns(names))
     parts = read_parts(
         *open_pair(edges, vertices, columns, text, allow_missing=allow_missing), columns,

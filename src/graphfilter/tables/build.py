@@ -47,7 +47,7 @@ from graphfilter.tables.roles import (
 from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.util.arrow import pa, pc
-from graphfilter.util.errors import DataFileError, GraphFilterError
+from graphfilter.util.errors import DataFileError, GraphFilterError, check_name
 from graphfilter.util.words import count, listed_names
 
 
@@ -553,12 +553,14 @@ def _explain_missing(
     )
 
 
-def named_columns(names: Mapping[str, Any]) -> dict[str, Any]:
+def named_columns(names: Mapping[str, Any], of: str = "read_tables") -> dict[str, Any]:
     """Return fields of :class:`Columns`, given as one name, several, or kinds by name.
 
     >>> named_columns({"label": "team", "drop": "x", "kinds": {"age": "number"}, "id": None})
     {'label': 'team', 'drop': ('x',), 'kinds': (('age', 'number'),)}
     """
+    for name in names:
+        check_name(f"option of {of}", name, [field.name for field in fields(Columns)])
     values = {name: value for name, value in names.items() if value is not None}
     for field in fields(Columns):
         if isinstance(field.default, tuple) and field.name in values:
@@ -572,7 +574,6 @@ def read_frames(
     vertices: Any, edges: Any, *, allow_missing: bool = False, **names: Any
 ) -> GraphParts:
     """Read what two frames say of a graph; ``names`` are fields of :class:`Columns`."""
-    for name in names:
-        check_name("option of from_frames", name, [field.name for field in fields(Columns)])
+    columns = Columns(**named_columns(names, "from_frames"))
     tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
-    return read_parts(*tables, Columns(**named_columns(names)), allow_missing=allow_missing)
+    return read_parts(*tables, columns, allow_missing=allow_missing)
