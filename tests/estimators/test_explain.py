@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import graphfilter as gf
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.contributions import Hidden, Questioner, find_orders
+from graphfilter.estimators.contributions import Hidden, Questioner
 from graphfilter.estimators.explanation import explain_vertices
 from graphfilter.util.errors import ConfigError, GraphFilterError
 
@@ -142,22 +142,6 @@ def test_what_is_hidden_says_nothing(table: Graph) -> None:
         )
         answers.append(asked.ask([hidden])[0])
     np.testing.assert_allclose(*answers, atol=1e-6)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_shares_of_a_sum_are_its_terms_and_of_anything_add_up(n: int) -> None:
-    rng = np.random.default_rng(n)
-    terms, pairs = rng.normal(size=n), rng.normal(size=(n, n))
-    orders = find_orders(n, rng)
-    nothing, everything, shares = orders.share_out(2 + orders.shown @ terms)
-    assert (nothing, everything) == pytest.approx((2, 2 + terms.sum()))
-    np.testing.assert_allclose(shares, terms)
-
-    together = np.einsum("si,ij,sj->s", orders.shown, pairs, orders.shown)
-    nothing, everything, shares = orders.share_out(together)
-    assert shares.sum() == pytest.approx(everything - nothing)
-    # Of what two do together each has half: an order and its reverse divide it so.
-    np.testing.assert_allclose(shares, (pairs + pairs.T).sum(axis=1) / 2)
 
 
 def test_neighbour_whose_label_decides_is_named() -> None:

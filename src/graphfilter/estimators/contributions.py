@@ -7,10 +7,9 @@ nothing is known: neither columns, nor label, nor who they are, nor who is behin
 as they are: links that lead out of the surrounding lead to one average vertex, and those that lead
 behind a hidden neighbour to another one.
 
-What a column or a neighbour contributes is its Shapley value, the mean of what it changes where it
-is shown after others, over a few orders and their reverses. The contributions add up exactly to
-the difference between all shown and none; where answers are linear in what is hidden, each is
-exact.
+What a column or a neighbour contributes is the mean of what it changes where it is shown first, and
+where it is shown last: its Shapley value where answers are sums of what single parts, and pairs of
+them, say. What more of them say together is told with what is farther away.
 """
 
 from __future__ import annotations
@@ -44,8 +43,6 @@ Shown = NDArray[np.bool_]
 MOST_SECOND, MOST_SHARING = 150, 60
 # Vertices of all copies that are asked about together.
 AT_ONCE = 10_000
-# Orders in which parts are shown, each with its reverse.
-N_ORDERS = 2
 # Above this share of stored values the average of a sparse column is told; below it, zero.
 LEAST_FILLED = 0.5
 
@@ -284,49 +281,6 @@ def _graph_of(
         indptr, (keys[first] % n).astype(small), None if plain else weights, classes=like.classes,
         feature_names=like.feature_names, arcs=arcs, kinds=kinds,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Orders:
-    """Orders in which parts are shown one after another, and each order's reverse.
-
-    Attributes
-    ----------
-    shown : bool array (s, n)
-        What is shown on the way, each once: these are to be answered.
-    steps : int array (o, n + 1)
-        Which of them each order passes.
-    orders : int array (o, n)
-    """
-
-    shown: Shown
-    steps: Index
-    orders: Index
-
-    def share_out(self, answers: Array) -> tuple[float, float, Array]:
-        """Return the answers with nothing and with everything shown, and what each part adds.
-
-        The parts' shares add up to the difference.
-        """
-        on_the_way = answers[self.steps]
-        added = np.zeros(self.orders.shape[1])
-        for row, order in zip(np.diff(on_the_way, axis=1), self.orders, strict=True):
-            added[order] += row / len(self.orders)
-        return float(on_the_way[0, 0]), float(on_the_way[0, -1]), added
-
-
-def find_orders(n: int, rng: np.random.Generator) -> Orders:
-    """Return a few orders of n parts: as they are, and drawn."""
-    one_way = [np.arange(n), *(rng.permutation(n) for _ in range(N_ORDERS - 1))]
-    orders = np.array([way for order in one_way for way in (order, order[::-1])]).reshape(-1, n)
-    shown = np.zeros((len(orders), n + 1, n), dtype=bool)
-    for at, order in enumerate(orders):
-        for step, part in enumerate(order.tolist(), start=1):
-            shown[at, step:, part] = True
-    different, steps = np.unique(
-        shown.reshape(len(orders) * (n + 1), n), axis=0, return_inverse=True
-    )
-    return Orders(different, steps.reshape(len(orders), n + 1), orders)
 
 
 def embed_members(estimator: FittedEstimator, prepared: Prepared) -> NDArray[np.float32]:

@@ -23,7 +23,6 @@ from graphfilter.estimators.contributions import (
     Hidden,
     Questioner,
     Surrounding,
-    find_orders,
 )
 from graphfilter.estimators.earlier import FittedEstimator, ids_of
 from graphfilter.models.relations import FEW_VALUES
@@ -468,8 +467,7 @@ def explain_vertices(
     edge_words : callable, optional
         Says what a table has of an edge.
     quick : bool
-        Take for the share of a part the mean of what it changes where it is shown first, and last.
-        What parts say together is then told with what is farther away.
+        Take fewer neighbours, and tell all columns: none of them are joined.
     """
     most = min(check_count("most", most, most=2**63), MOST_PARTS)
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
@@ -503,19 +501,14 @@ def explain_vertices(
         cases.append(_Case.of(asked, question, writer, quick=quick))
         words.append(said)
     with own_torch_state(gradients=False):
-        if quick:
-            shares = [case.effects(v) for case, v in _ask_alone(asked, cases)]
-        else:
-            large = [case for case in cases if case.must_choose(most)]
-            chosen = {id(case): case.choose(v, most) for case, v in _ask_alone(asked, large)}
-            cases = [chosen.get(id(case), case) for case in cases]
-            orders = [find_orders(len(case.parts), np.random.default_rng(0)) for case in cases]
-            values = _ask_all(asked, cases, [order.shown for order in orders])
-            shares = [order.share_out(v) for order, v in zip(orders, values, strict=True)]
-    found = zip(cases, shares, words, strict=True)
-    return [
-        case.explain(writer, outputs[case.question.vertex], *s, said) for case, s, said in found
-    ]
+        large = [] if quick else [case for case in cases if case.must_choose(most)]
+        chosen = {id(case): case.choose(v, most) for case, v in _ask_alone(asked, large)}
+        cases = [chosen.get(id(case), case) for case in cases]
+        found = zip(_ask_alone(asked, cases), words, strict=True)
+        return [
+            case.explain(writer, outputs[case.question.vertex], values, said)
+            for (case, values), said in found
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -556,15 +549,6 @@ class _Case:
         """Return whether there are too many parts to tell each."""
         return len(self.columns) > most or len(self.parts) - len(self.columns) > most
 
-    def effects(self, values: Array) -> tuple[float, float, Array]:
-        """Return what is answered with nothing and with all shown, and the mean of what each part
-        changes where it is shown first, and last; from the values of :func:`_ask_alone`.
-        """
-        n = len(self.parts)
-        nothing, everything = values[0], values[n + 1]
-        added = (values[1 : n + 1] - nothing + everything - values[n + 2 :]) / 2
-        return float(nothing), float(everything), added
-
     def choose(self, values: Array, most: int) -> _Case:
         """Keep the parts that change most, and join the others."""
         n = len(self.parts)
@@ -581,15 +565,12 @@ class _Case:
         return replace(self, parts=chosen)
 
     def explain(
-        self,
-        writer: Writer,
-        outputs: Array,
-        nothing: float,
-        everything: float,
-        added: Array,
-        said: tuple[str, str, str],
+        self, writer: Writer, outputs: Array, values: Array, said: tuple[str, str, str]
     ) -> Explanation:
-        """Name the parts; ``outputs`` are those of the whole graph."""
+        """Name the parts, from the values of :func:`_ask_alone` and the whole graph's outputs."""
+        n, nothing = len(self.parts), float(values[0])
+        # The mean of what each part changes where it is shown first, and last.
+        added = (values[1 : n + 1] - values[0] + values[n + 1] - values[n + 2 :]) / 2
         whole = float(self.question.value(outputs[None], of_numbers=self.of_numbers)[0])
         base, score = nothing, whole
         if not self.of_numbers:
@@ -610,13 +591,16 @@ class _Case:
         return Explanation(name, predicted, against, score, base, tuple(reasons), farther, unit)
 
 
-def _ask_all(
-    asked: Questioner, cases: Sequence[_Case], shown: Sequence[NDArray[np.bool_]]
-) -> list[Array]:
-    """Return the value of each row of what is shown in each case, asked about many at a time."""
+def _ask_alone(asked: Questioner, cases: Sequence[_Case]) -> list[tuple[_Case, Array]]:
+    """Return the values with nothing shown, each part alone, everything, and all but each.
+
+    They are asked about many at a time.
+    """
     pieces = list[tuple[int, Hidden]]()
-    for i, (case, rows) in enumerate(zip(cases, shown, strict=True)):
-        step = max(AT_ONCE // case.around.size, 1)
+    for i, case in enumerate(cases):
+        n, step = len(case.parts), max(AT_ONCE // case.around.size, 1)
+        parts = np.zeros((1, n), bool), np.eye(n) > 0, np.ones((1, n), bool), np.eye(n) < 1
+        rows = np.concatenate(parts)
         pieces += [(i, case.hidden(rows[at : at + step])) for at in range(0, len(rows), step)]
     sizes = np.array([len(hidden.near) * hidden.around.size for _, hidden in pieces])
     group = (np.cumsum(sizes) - sizes) // AT_ONCE if len(sizes) else sizes
@@ -625,18 +609,7 @@ def _ask_all(
         own = [pieces[k] for k in np.flatnonzero(group == number_of_group).tolist()]
         for (i, _), answers in zip(own, asked.ask([hidden for _, hidden in own]), strict=True):
             found[i].append(cases[i].question.value(answers, of_numbers=cases[i].of_numbers))
-    return [np.concatenate(values) for values in found]
-
-
-def _ask_alone(asked: Questioner, cases: Sequence[_Case]) -> list[tuple[_Case, Array]]:
-    """Return the values with nothing shown, each part alone, everything, and all but each."""
-    shown = [
-        np.concatenate(
-            [np.zeros((1, n), bool), np.eye(n) > 0, np.ones((1, n), bool), np.eye(n) < 1]
-        )
-        for n in (len(case.parts) for case in cases)
-    ]
-    return list(zip(cases, _ask_all(asked, cases, shown), strict=True))
+    return [(case, np.concatenate(values)) for case, values in zip(cases, found, strict=True)]
 
 
 def shuffled_importances(estimator: FittedEstimator, truth: NDArray[Any]) -> Array:
