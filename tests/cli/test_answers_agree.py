@@ -141,7 +141,7 @@ def known_labels(tables: AnalystTables, id: str, label: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("--cost", "yes:no=4"), ("--threshold", "0.3", "--positive", "yes")],
+    [(), ("--cost", "yes:no=4"), ("--threshold", "0.3", "--set", "positive=yes")],
     ids=["plain", "costs", "threshold"],
 )
 def test_answers_on_churn_agree(graphfilter, tmp_path: Path, words: tuple[str, ...]) -> None:

@@ -43,7 +43,7 @@ def run(houses: Path, graphfilter) -> Path:
     done = graphfilter("fit", "--vertices", houses / "houses.csv", *words, "--out", out)
     said = " ".join(done.err.split())
     assert "vertices are joined with the 10 nearest by 'lat', 'long'" in said
-    assert "(to change this: --near, --no-link)" in said
+    assert "(to change this: --near, --set no_link)" in said
     return out
 
 

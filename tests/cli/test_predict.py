@@ -250,25 +250,31 @@ def test_graph_is_kept_where_it_is_small_or_asked_for(
     tables = write_tables(tmp_path / "small", N)
     fit = ("fit", *tables, *TARGETS["kind"], *QUICK[:-1], "--overwrite", "--out", tmp_path / "run")
     said = graphfilter(*fit).err.replace("\n", " ")
-    assert "is not saved; --keep-graph does so." in said
+    assert "is not saved; --set keep_graph does so." in said
     assert not (tmp_path / "run/graph.npz").exists()
     refused = graphfilter(
         "predict", tmp_path / "run", "--with", "run", *tables, "--out", tmp_path / "p.csv", code=2
     )
-    assert "the run has no saved graph. Fit again with --keep-graph" in refused.err
-    graphfilter(*fit, "--keep-graph")
+    assert "the run has no saved graph. Fit again with --set keep_graph" in refused.err
+    graphfilter(*fit, "--set", "keep_graph")
     assert (tmp_path / "run/graph.npz").exists()
-    assert "--keep-graph" in load_run(tmp_path / "run")[1].command
+    assert "--set", "keep_graph" in load_run(tmp_path / "run")[1].command
     monkeypatch.setattr("graphfilter.runs.folder.KEPT_BYTES", 1 << 26)
-    result = graphfilter(*fit, "--no-keep-graph")
+    result = graphfilter(*fit, "--set", "keep_graph=no")
     assert "The graph" not in result.err
     assert not (tmp_path / "run/graph.npz").exists()
-    assert "--no-keep-graph" in load_run(tmp_path / "run")[1].command
+    assert "--set", "keep_graph=no" in load_run(tmp_path / "run")[1].command
 
 
 def test_run_without_features_keeps_no_graph(graphfilter, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "small", N)
-    words = ("--label", "kind", *dropping("a", "b", "price", "lift", "garden"), "--keep-graph")
+    words = (
+        "--label",
+        "kind",
+        *dropping("a", "b", "price", "lift", "garden"),
+        "--set",
+        "keep_graph",
+    )
     graphfilter("fit", *tables, *words, "--out", tmp_path / "run", *QUICK)
     assert not (tmp_path / "run/graph.npz").exists()
 
@@ -306,14 +312,32 @@ def test_damaged_reference_is_one_line_before_anything_is_written(
 
 def test_ids_that_are_forgotten_are_in_no_graph(graphfilter, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "small", N)
-    fit = ("fit", *tables, *TARGETS["kind"], "--out", tmp_path / "run", *QUICK, "--forget-ids")
-    refused = graphfilter(*fit, "--keep-graph", code=2)
-    assert "--keep-graph keeps the ids that --forget-ids leaves" in refused.err
+    fit = (
+        "fit",
+        *tables,
+        *TARGETS["kind"],
+        "--out",
+        tmp_path / "run",
+        *QUICK,
+        "--set",
+        "forget_ids",
+    )
+    refused = graphfilter(*fit, "--set", "keep_graph", code=2)
+    assert "--set keep_graph keeps the ids that --set forget_ids leaves" in refused.err
     graphfilter(*fit)
     assert not (tmp_path / "run/graph.npz").exists()
 
 
-LOW = ("--model", "committee-low", "--epochs", 5, "--no-baselines", "--no-keep-graph", "--quiet")
+LOW = (
+    "--model",
+    "committee-low",
+    "--epochs",
+    5,
+    "--no-baselines",
+    "--set",
+    "keep_graph=no",
+    "--quiet",
+)
 
 
 def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path: Path) -> None:
@@ -322,7 +346,7 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     run, forgetful = tmp_path / "run", tmp_path / "forgetful"
     fit = ("fit", *small, *TARGETS["kind"], *LOW)
     graphfilter(*fit, "--out", run)
-    graphfilter(*fit, "--out", forgetful, "--forget-ids")
+    graphfilter(*fit, "--out", forgetful, "--set", "forget_ids")
 
     def predict(folder: Path, name: str, *words: str) -> tuple[str, pd.DataFrame]:
         out = tmp_path / name
@@ -332,8 +356,8 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
 
     said, known = predict(run, "known.csv")
     assert f"{N} of {GROWN} rows are known by id from the fit." in said
-    said, new = predict(run, "new.csv", "--forget-ids")
-    assert "The model keeps no ids (--as-of and --forget-ids leave them out)" in said
+    said, new = predict(run, "new.csv", "--set", "forget_ids")
+    assert "The model keeps no ids (--as-of and --set forget_ids leave them out)" in said
     assert "known by id" not in said
     assert (known["p_tea"] - new["p_tea"]).abs().max() > 1e-4
     said, same = predict(forgetful, "same.csv")
@@ -346,9 +370,9 @@ def test_known_vertices_are_told_and_forgotten_where_asked(graphfilter, tmp_path
     said, _ = predict(run, "moved.csv", "--report", str(tmp_path / "moved.html"))
     page = " ".join((tmp_path / "moved.html").read_text().split())
     assert "known rows are far from what they were" in page
-    assert "--forget-ids ignores them" in page
+    assert "--set forget_ids ignores them" in page
     assert "known rows are far from what they were" in said
-    assert "--forget-ids ignores them" in said
+    assert "--set forget_ids ignores them" in said
     edges = pd.read_csv(grown[1], dtype=str)
     for frame, path in ((table, grown[3]), (edges, grown[1])):
         frame.replace(r"^v(\d+)$", r"w\1", regex=True).to_csv(path, index=False)

@@ -77,7 +77,7 @@ def test_repeated_command_gives_the_same_estimator(
 
 
 def test_repeated_command_gives_the_same_wishes(parse: Parse) -> None:
-    said = ("--cost", "Officer:Mr. Hi=5", "--positive", "Officer", "--title", "A")
+    said = ("--cost", "Officer:Mr. Hi=5", "--set", "positive=Officer", "--set", "title=A")
     seen = parse(repeated(SGFClassifier(), *said))
     assert seen["plan"].source.words == (*KARATE, *sorted_like(seen["plan"].source.words[2:], said))
     asked = seen["request"]

@@ -27,7 +27,7 @@ def test_inspect_of_labels_on_one_side_looks_two_steps_away(graphfilter, tmp_pat
     files = make_fraud(60, 30).write(tmp_path)[:4]
     offered = graphfilter("inspect", *files, code=2)
     assert "--label may name 'is_fraud'" in offered.err
-    result = graphfilter("inspect", *files, "--label", "is_fraud", "--vertex-kind", "type")
+    result = graphfilter("inspect", *files, "--label", "is_fraud", "--set", "vertex_kind=type")
     assert "frequency at two steps" in result.out
     assert "No two labelled vertices are adjacent" in result.out
     assert "missing" not in result.err
@@ -153,10 +153,10 @@ def test_guesses_are_printed_before_the_error(graphfilter, tmp_path: Path) -> No
         (("--column", "Umsatz"), "must be NAME=KIND"),
         (("--column", "Umsatz=nubmer"), "did you mean 'number'"),
         (("--column", "Umstz=number"), "did you mean 'Umsatz'"),
-        (("--delimiter", "ab"), "one character"),
-        (("--encoding", "utf-9"), "unknown encoding"),
-        (("--decimal", "x"), "'.' or ','"),
-        (("--encoding", "utf-16"), "cannot be read"),
+        (("--set", "delimiter=ab"), "one character"),
+        (("--set", "encoding=utf-9"), "unknown encoding"),
+        (("--set", "decimal=x"), "'.' or ','"),
+        (("--set", "encoding=utf-16"), "cannot be read"),
     ],
 )
 def test_inspect_explains_bad_options_of_tables(
@@ -168,7 +168,15 @@ def test_inspect_explains_bad_options_of_tables(
 
 def test_inspect_takes_gaps_and_options_as_they_are(graphfilter, tmp_path: Path) -> None:
     words = ("--label", "Status", "--column", "Ort=drop", "--unlabelled", "gekündigt,x")
-    words = (*words, "--delimiter", "semicolon", "--encoding", "latin-1", "--decimal", ",")
+    words = (
+        *words,
+        "--set",
+        "delimiter=semicolon",
+        "--set",
+        "encoding=latin-1",
+        "--set",
+        "decimal=,",
+    )
     result = graphfilter("inspect", *write_export(tmp_path, last="anders"), *words)
     assert "gekündigt" not in result.out
     assert "'Ort'" not in result.err
@@ -201,15 +209,15 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
         "n_layers=2",
     )
     files = {name: tmp_path / name / "predictions.csv" for name in ("plain", "safe")}
-    for name, words in (("plain", ()), ("safe", ("--excel-safe",))):
+    for name, words in (("plain", ()), ("safe", ("--set", "excel_safe"))):
         out = ("--out", tmp_path / name, "--no-baselines", "--quiet")
         graphfilter(*fit, *out, *words)
     run = tmp_path / "safe"
-    predict = ("predict", run, *tables, "--quiet", "--excel-safe")
+    predict = ("predict", run, *tables, "--quiet", "--set", "excel_safe")
     result = graphfilter(*predict, "--out", tmp_path / "p.csv")
     assert "all new" not in result.out
     assert "6 unlabelled in the run" in result.out
-    suggest = ("suggest", run, "--n", 3, "--quiet", "--excel-safe")
+    suggest = ("suggest", run, "--n", 3, "--quiet", "--set", "excel_safe")
     graphfilter(*suggest, "--csv", tmp_path / "s.csv")
     assert {row[0] for row in read(files["plain"])[1:]} == {*ids}
     for path in (files["safe"], tmp_path / "p.csv", tmp_path / "s.csv"):
@@ -217,7 +225,7 @@ def test_excel_safe_of_fit_predict_and_suggest(graphfilter, tmp_path: Path) -> N
         assert not [cell for cell in cells if cell.startswith(signs[:4])]
     bare = [[cell.removeprefix("'") for cell in row] for row in read(files["safe"])]
     assert bare == read(files["plain"])
-    assert "--excel-safe" in (run / "config.json").read_text()
+    assert "excel_safe" in (run / "config.json").read_text()
 
 
 def read(path: Path) -> list[list[str]]:

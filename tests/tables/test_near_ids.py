@@ -110,5 +110,5 @@ def test_predict_cleans_ids_as_its_run_did(graphfilter, tmp_path: Path) -> None:
     refused = graphfilter(*fit, code=2)
     assert refused.err.count("\n") == 1
     assert "'v0' is: blanks, invisible characters" in refused.err
-    graphfilter(*fit, "--clean-ids")
+    graphfilter(*fit, "--set", "clean_ids")
     graphfilter("predict", tmp_path / "run", *tables, "--out", tmp_path / "p.csv")

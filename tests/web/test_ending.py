@@ -58,7 +58,7 @@ def test_run_of_a_store_is_served_from_the_store(run: Path, tables: Path, tmp_pa
     pytest.importorskip("duckdb", reason="stores are built by duckdb")
     store, own = tmp_path / "store", tmp_path / "run"
     build = ("store", tables / "edges.csv", tables / "vertices.csv", "--label", "drink")
-    fit = ("fit", "--graph", store, "--no-keep-graph", "--out", own, *QUICK)
+    fit = ("fit", "--graph", store, "--set", "keep_graph=no", "--out", own, *QUICK)
     for i, words in enumerate(((*build, "--out", store), fit)):
         with Command(words, tmp_path / str(i)) as command:
             assert command.wait()

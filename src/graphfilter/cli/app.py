@@ -73,9 +73,8 @@ RUN = "The run"
 # Shown by --help-all only.
 FEW_TABLES = "Rarely: how tables are written (detected and reported if omitted)"
 FEW_TRAINING = "Rarely: training"
-FEW_ANSWERS = "Rarely: the answer and its files"
 FEW_RUNS = "Rarely: the run"
-RARE = (FEW_TABLES, FEW_TRAINING, FEW_ANSWERS, FEW_RUNS)
+RARE = (FEW_TABLES, FEW_TRAINING, FEW_RUNS)
 
 PANELS = (TARGET, TABLES, COLUMNS, SPLIT, TRAINING, ANSWER, RUN, *RARE)
 # What other tools call an option, or a newcomer would: a typo's nearest by meaning.
@@ -84,10 +83,10 @@ MEANT = {f"--{word}": f"--{option}" for option, words in {
     "number": "regression value amount", "out": "output folder save", "overwrite": "force",
     "column": "ignore exclude numeric type category date", "split": "test-size test time",
     "model": "method algorithm", "cost": "budget budgets loss",
-    "set": "metric score imbalanced class-weight parameter",
-    "seconds": "minutes timeout", "epochs": "max-epochs iterations", "device": "gpu",
-    "seed": "random-state", "delimiter": "sep separator", "unlabelled": "missing",
-    "quiet": "silent", "resume": "continue", "coverage": "confidence interval", "title": "name",
+    "set": "metric score imbalanced class-weight parameter sep separator gpu name",
+    "seconds": "minutes timeout", "epochs": "max-epochs iterations",
+    "seed": "random-state", "unlabelled": "missing", "quiet": "silent", "resume": "continue",
+    "coverage": "confidence interval",
 }.items() for word in words.split()}  # fmt: skip
 # Options of 0.2, until 0.4: the one that does it now, and its value.
 OLD = {
@@ -100,7 +99,15 @@ OLD = {
     "--monitor": ("--set", "monitor={}"), "--members": ("--set", "n_members={}"),
     "--layers": ("--set", "n_layers={}"), "--hidden": ("--set", "hidden_size={}"),
     "--operator": ("--set", "operator={}"), "--init": ("--set", "filter_init={}"),
-    "--dropout": ("--set", "dropout={}"),
+    "--dropout": ("--set", "dropout={}"), "--device": ("--set", "device={}"),
+    "--drop-duplicates": ("--set", "drop_duplicates"), "--merge": ("--set", "merge={}"),
+    "--clean-ids": ("--set", "clean_ids"), "--delimiter": ("--set", "delimiter={}"),
+    "--encoding": ("--set", "encoding={}"), "--decimal": ("--set", "decimal={}"),
+    "--vertex-kind": ("--set", "vertex_kind={}"), "--no-link": ("--set", "no_link"),
+    "--label-anyway": ("--set", "label_anyway"), "--positive": ("--set", "positive={}"),
+    "--keep-graph": ("--set", "keep_graph"), "--no-keep-graph": ("--set", "keep_graph=no"),
+    "--forget-ids": ("--set", "forget_ids"), "--title": ("--set", "title={}"),
+    "--excel-safe": ("--set", "excel_safe"),
 }  # fmt: skip
 # An option of fit of 0.2 that does nothing now, until 0.4; and those that are gone, with a remedy.
 GONE = "--start-from"
@@ -203,15 +210,6 @@ OwnModel = Annotated[
 ]
 Seed = Annotated[
     int, option("Seed: the same one gives the same result.", "N", min=0, max=2**32 - 1)
-]
-ExcelSafe = Annotated[
-    bool,
-    flag(
-        "--excel-safe",
-        "Protect Excel: in CSV files, ids and labels that it would run as formulas get an "
-        "apostrophe in front.",
-        FEW_RUNS,
-    ),
 ]
 
 

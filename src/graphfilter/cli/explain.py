@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from graphfilter.cli.app import ExcelSafe, option_field
+from graphfilter.cli.app import option_field
 from graphfilter.cli.screen import say, show_table, tell, waiting
-from graphfilter.cli.sources import RunOptions
+from graphfilter.cli.sources import RunOptions, rare
 from graphfilter.util.arrow import pa
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.files import check_file
@@ -153,7 +153,7 @@ class Suggest(RunOptions):
     n: int = option_field(20, name="--n", min=1)
     csv: Path | None = None
     overwrite: bool = False
-    excel_safe: ExcelSafe = False
+    excel_safe: bool = rare(False)
 
     def __call__(self) -> None:
         """Load the model, read the graph, rank its vertices and print."""

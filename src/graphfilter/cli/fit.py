@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import typer
 
 from graphfilter.cli import app, screen
-from graphfilter.cli.sources import PredictedOptions, model_of, split_commas
+from graphfilter.cli.sources import GraphOptions, PredictedOptions, model_of, rare, split_commas
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import number, say_bytes
 
@@ -45,19 +45,10 @@ class TargetOptions(PredictedOptions):
     cost : TRUE:PREDICTED=COST
         Cost of an error. fraud:ok=10: predicting ok for fraud costs ten times a false alarm. The
         threshold with the lowest cost is chosen.
-    positive : CLASS
-        Positive class. Default: the first that --cost names, or the rarer one.
     coverage : SHARE
         Coverage of prediction sets, such as 0.9: predictions.csv then has a set of classes for each
         vertex, or an interval for its number, that holds the truth for this share of vertices;
         calibrated on validation vertices.
-    keep_graph
-        Save the graph with the run, for predict --with run. Default: up to 64 MiB.
-    forget_ids
-        Do not save the hashed vertex ids in the model: predict then recognises no vertex, and is
-        less accurate on a graph that has grown.
-    title : TEXT
-        Title of the report. Default: the table's name.
     noun : WORD[,PLURAL]
         What a row of the table of vertices is, for the report: account, or Kunde,Kunden. Default:
         found from the name of the column of ids.
@@ -65,14 +56,12 @@ class TargetOptions(PredictedOptions):
 
     threshold: str = app.option_field("", app.ANSWER)
     cost: list[str] | None = app.option_field(None, app.ANSWER)
-    positive: str = app.option_field("", app.FEW_ANSWERS)
+    positive: str = rare("")
     coverage: float | None = app.option_field(None, app.ANSWER)
-    keep_graph: bool | None = app.option_field(
-        None, app.FEW_ANSWERS, name="--keep-graph/--no-keep-graph"
-    )
-    forget_ids: bool = app.option_field(False, app.FEW_ANSWERS)
-    excel_safe: app.ExcelSafe = False
-    title: str = app.option_field("", app.FEW_ANSWERS)
+    keep_graph: bool | None = rare(None)
+    forget_ids: bool = rare(False)
+    excel_safe: bool = rare(False)
+    title: str = rare("")
     noun: str = app.option_field("", app.ANSWER)
 
     def divided(self) -> tuple[str, str]:
@@ -111,7 +100,7 @@ class TargetOptions(PredictedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions:
+class TrainingOptions(GraphOptions):
     """Name a model, say how it is trained, and where the run goes.
 
     Attributes
@@ -122,11 +111,16 @@ class TrainingOptions:
         graphfilter bench models, also in another setting: gcnii@n_layers=8, or a filter or torch
         module of your own, as package.module:name.
     settings : NAME=VALUE
-        Parameter of the model, as Python names it. patience=50: epochs without a better validation
-        score; monitor=roc_auc: the validation score that chooses the best epoch;
-        class_weight=balanced: give rare classes more weight; scale=log: the scale of --number (also
-        identity, rank or auto, one per number); feature_scaling=row. Of sgf also n_members=5,
-        n_layers, hidden_size, dropout, operator and filter_init. Repeat for others.
+        Rarely needed; repeat for others. Of tables: delimiter=tab, encoding=cp1252, decimal=, say
+        how they are written; merge=max how rows of the same edge are merged (sum, mean, max, last);
+        clean_ids strips blanks from ids; drop_duplicates counts equal rows once; label_anyway takes
+        any column for a label; vertex_kind=COLUMN names vertex types; no_link joins nobody. Of the
+        model, as Python names it: patience=50, monitor=roc_auc, class_weight=balanced, scale=log
+        (of --number: identity, log, rank or auto), feature_scaling=row, device=cuda; of sgf also
+        n_members=5, n_layers, hidden_size, dropout, operator and filter_init. Of the run: title,
+        positive=CLASS (else the first that --cost names, or the rarer one), keep_graph=yes or no
+        (else up to 64 MiB, for predict --with run), forget_ids (predict then recognises no vertex),
+        excel_safe (an apostrophe before what Excel would run).
     epochs : N
         Maximum number of epochs. Default: 1500.
     seconds : SECONDS
@@ -145,16 +139,19 @@ class TrainingOptions:
     """
 
     model: str | None = app.option_field(None, app.TRAINING, show_default="committee")
-    settings: list[str] | None = app.option_field(None, app.TRAINING, name="--set")
     epochs: int | None = app.option_field(None, app.TRAINING, min=1)
     seconds: float | None = app.option_field(None, app.TRAINING, min=0)
     baselines: bool = app.option_field(True, app.FEW_TRAINING)
     seed: app.Seed = 0
-    device: app.Device = "auto"
     out: Path | None = None
     dry_run: bool = False
     resume: bool = False
     overwrite: bool = False
+
+    def take(self, name: str, value: str | None) -> None:
+        if value is None:
+            raise ConfigError(f"--set must be NAME=VALUE, such as patience=50; got {name!r}.")
+        self.others[name] = value
 
     def estimator(self, *, numbers: bool) -> "VertexEstimator":
         """Return the estimator that learns numbers, or else classes or labels.
@@ -172,7 +169,7 @@ class TrainingOptions:
         )
 
         values: dict[str, Any] = {
-            "max_epochs": self.epochs, "device": self.device, "random_state": self.seed,
+            "max_epochs": self.epochs, "random_state": self.seed,
         }  # fmt: skip
         model = self.model or DEFAULT
         kind: Any
@@ -187,10 +184,7 @@ class TrainingOptions:
             values |= {"model": model_of(model)}
         elsewhere = {"graph", "verbose", "costs", "positive", *values}
         known = sorted(kind().get_params(deep=False).keys() - elsewhere)
-        for word in self.settings or ():
-            name, equals, value = (part.strip() for part in word.partition("="))
-            if not equals:
-                raise ConfigError(f"--set must be NAME=VALUE, such as patience=50; got {word!r}.")
+        for name, value in self.others.items():
             if name not in known:
                 raise ConfigError(
                     f"--model {model} has no setting {name!r}; it has {', '.join(known)}. Others "
@@ -267,7 +261,7 @@ class Fit(TrainingOptions, TargetOptions):
         model = self.model or DEFAULT
         if self.seconds is not None and model not in COMMITTEES:
             raise ConfigError("--seconds applies to a committee only; give --epochs instead.")
-        if self.settings:  # Before anything is read.
+        if self.others:  # Before anything is read.
             self.estimator(numbers=bool(self.number))
 
 

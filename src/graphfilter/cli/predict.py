@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from graphfilter.cli.app import ExcelSafe, option_field
+from graphfilter.cli.app import option_field
 from graphfilter.cli.screen import in_options, say, waiting
-from graphfilter.cli.sources import RunOptions, read_values
+from graphfilter.cli.sources import RunOptions, rare, read_values
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.files import check_file, scratch_folder
 from graphfilter.util.words import Noun, count
@@ -51,11 +51,13 @@ class Predict(RunOptions):
         Write a page to this .html file: what was predicted, and drift since the fit.
     coverage : SHARE
         Coverage of prediction sets, such as 0.9: add a set of classes, or an interval of a number,
-        per vertex. Default: that of the fit, if any. Holds for vertices exchangeable with the
-        validation vertices of the fit.
-    forget_ids
-        Treat every vertex as new, whatever its id: for ids that name other vertices than in the
+        per vertex. Default: that of the fit, if any. Holds for vertices that are like those of the
         fit.
+    settings : NAME=VALUE
+        Rarely needed: forget_ids treats every vertex as new, whatever its id, for ids that name
+        other vertices than in the fit; excel_safe puts an apostrophe before what Excel would run as
+        a formula; delimiter=tab, encoding=cp1252 and decimal=, say how tables are written;
+        clean_ids strips blanks from ids; drop_duplicates counts equal rows once. Repeat for others.
     overwrite
         Replace the files.
     """
@@ -65,8 +67,8 @@ class Predict(RunOptions):
     with_: str | None = option_field(None, name="--with")
     report: Path | None = None
     coverage: float | None = None
-    forget_ids: bool = False
-    excel_safe: ExcelSafe = False
+    forget_ids: bool = rare(False)
+    excel_safe: bool = rare(False)
     overwrite: bool = False
 
     def __call__(self) -> None:
@@ -137,8 +139,8 @@ class Predict(RunOptions):
             remedy = "pass --with run, which takes known vertices from the graph saved with the run"
             if not about.graph_sha256:
                 remedy = (
-                    "fit with --keep-graph and pass --with run, which takes known vertices from "
-                    "there"
+                    "fit with --set keep_graph and pass --with run, which takes known vertices "
+                    "from there"
                 )
             graph = self.read(
                 encoder=encoder, like=about.columns,

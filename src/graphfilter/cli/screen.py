@@ -43,7 +43,11 @@ ARGUMENTS = (
     "unlabelled", "vertex_kind", "weight",
 )  # fmt: skip
 _RENAMED = {
-    "hidden_size": "set hidden_size", "feature_scaling": "set feature_scaling",
+    **{name: f"set {name}" for name in (
+        "clean_ids", "delimiter", "drop_duplicates", "encoding", "excel_safe", "feature_scaling",
+        "forget_ids", "hidden_size", "keep_graph", "label_anyway", "merge", "no_link", "positive",
+        "vertex_kind", "device",
+    )},
     "kinds": "column", "source": "from", "target": "to",
     "split_by": "split COLUMN=time", "drop": "column NAME=drop",
     "categorical": "column NAME=category", "features": "column NAME=only",
@@ -96,7 +100,7 @@ def in_options(message: str) -> str:
         if value is None or value == "True":
             return word
         if value == "False":
-            return word.replace("--", "--no-", 1)
+            return f"{word}=no" if " " in word else word.replace("--", "--no-", 1)
         try:
             value = ast.literal_eval(value)
         except (SyntaxError, ValueError):  # A name with a backtick in it.

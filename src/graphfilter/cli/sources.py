@@ -4,7 +4,7 @@
 # what is imported late.
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from graphfilter.cli import app
 from graphfilter.cli.screen import download_bar, in_options, tell, waiting, word_of
-from graphfilter.util.errors import ConfigError, check_name
+from graphfilter.util.errors import ConfigError, check_name, did_you_mean
 
 if TYPE_CHECKING:
     from graphfilter.data.from_tables import Joined
@@ -68,6 +68,11 @@ _AS_BEFORE = (
 )  # fmt: skip
 
 
+def rare(usual: Any) -> Any:
+    """Declare what --set NAME=VALUE says; one that is False is there or not."""
+    return field(default=usual, init=False, metadata={"rare": True})
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions:
     """Name one graph and, where it comes in tables, the columns that hold what.
@@ -83,11 +88,15 @@ class GraphOptions:
     rows : FILE
         Table that names a vertex in each row, such as orders: summed up for each. Repeat for
         others.
+    settings : NAME=VALUE
+        Rarely needed: delimiter=tab, encoding=cp1252 and decimal=, say how tables are written;
+        merge=max how rows of the same edge are merged (sum, mean, max or last; amounts and counts
+        are added up otherwise); clean_ids strips blanks and characters without width from ids;
+        drop_duplicates counts rows that are the same in all columns once; label_anyway takes a
+        column for a label though it has very many classes, or holds quantities. Repeat for others.
     allow_missing
         Go on where tables lack something: edges to vertices that are not in the table are left out,
         and infinite numbers are missing ones.
-    drop_duplicates
-        Count rows of vertices that are the same in all columns once.
     directed
         Keep directions: edges go from the source to the target.
     dataset : NAME
@@ -101,8 +110,6 @@ class GraphOptions:
         NaN, null, none, ? and -1; empty cells always.
     same_label : LABEL=LABEL,LABEL
         Spellings of one label: yes=Yes,ja,JA. Repeat for others.
-    label_anyway
-        Take the column for a label though it has very many classes, or holds quantities.
     id : COLUMN
         Ids of the vertices.
     source : COLUMN
@@ -113,44 +120,55 @@ class GraphOptions:
         Edge weights, not negative.
     edge_kind : COLUMN
         Edge types: each has its own filter.
-    merge : NAME
-        How rows of the same edge are merged: sum, mean, max or last. Default: amounts, minutes and
-        counts are added up.
-    clean_ids
-        Clean ids in both tables: strip blanks and characters without width, and use one Unicode
-        form.
-    delimiter : NAME
-        Separator: comma, semicolon, tab, pipe, space or a character.
-    encoding : NAME
-        Encoding: utf-8, utf-16, cp1252, latin-1, ...
-    decimal : SIGN
-        Decimal sign: . or ,
     """
 
     edges: str | None = app.option_field(None, app.TABLES)
     vertices: list[str] | None = app.option_field(None, app.TABLES)
     rows: list[str] | None = app.option_field(None, app.TABLES)
     allow_missing: bool = app.option_field(False, app.TABLES)
-    drop_duplicates: bool = app.option_field(False, app.FEW_TABLES)
+    drop_duplicates: bool = rare(False)
     directed: bool = app.option_field(False, app.TABLES)
     dataset: str | None = app.option_field(None, app.TABLES)
     graph: Path | None = app.option_field(None, app.TABLES)
     label: str | None = app.option_field(None, app.COLUMNS)
     unlabelled: str = app.option_field("", app.TARGET)
     same_label: list[str] | None = app.option_field(None, app.TARGET)
-    label_anyway: bool = app.option_field(False, app.FEW_TRAINING)
+    label_anyway: bool = rare(False)
     id: str | None = app.option_field(None, app.COLUMNS)
     source: str | None = app.option_field(None, app.COLUMNS, name="--from")
     target: str | None = app.option_field(None, app.COLUMNS, name="--to")
     weight: str | None = app.option_field(None, app.COLUMNS)
     edge_kind: str | None = app.option_field(None, app.COLUMNS)
-    merge: str | None = app.option_field(None, app.FEW_TABLES)
-    clean_ids: bool = app.option_field(False, app.FEW_TABLES)
-    delimiter: str | None = app.option_field(None, app.FEW_TABLES)
-    encoding: str | None = app.option_field(None, app.FEW_TABLES)
-    decimal: str | None = app.option_field(None, app.FEW_TABLES)
+    merge: str | None = rare(None)
+    clean_ids: bool = rare(False)
+    delimiter: str | None = rare(None)
+    encoding: str | None = rare(None)
+    decimal: str | None = rare(None)
+    settings: list[str] | None = app.option_field(None, app.TABLES, name="--set")
     quiet: app.Quiet = False
     help_all: app.HelpAll = False
+    # Of a command that trains: what it may set of the model.
+    others: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Read what --set says: rare options, and what a command may set of a model."""
+        of_tables = {f.name: f for f in fields(self) if f.metadata.get("rare")}
+        for word in self.settings or ():
+            name, equals, value = (part.strip() for part in word.partition("="))
+            if (found := of_tables.get(name)) is None:
+                self.take(name, value if equals else None)
+                continue
+            is_flag = isinstance(found.default, bool) or name == "keep_graph"
+            if (is_flag and value.lower() not in ("", "yes", "no")) or not (is_flag or value):
+                must = "yes or no" if is_flag else f"a value: {name}=VALUE"
+                raise ConfigError(f"--set {name} must have {must}; got {word!r}.")
+            object.__setattr__(self, name, value.lower() != "no" if is_flag else value)
+
+    def take(self, name: str, value: str | None) -> None:
+        """Take a setting that is none of the tables; here there is none."""
+        known = sorted(f.name for f in fields(self) if f.metadata.get("rare"))
+        near = did_you_mean(name, known)
+        raise ConfigError(f"--set has no {name!r} here{near} It has {', '.join(known)}.")
 
     def words(self, kind: "type[GraphOptions]") -> tuple[str, ...]:
         """Return the words of the command line for the options of a class that were given."""
@@ -158,7 +176,7 @@ class GraphOptions:
         for f in fields(kind):
             usual: Any = getattr(f.default, "default", f.default)
             value = getattr(self, f.name, usual)
-            if f.name == "quiet" or value in (usual, ""):
+            if f.name == "quiet" or not f.init or value in (usual, ""):
                 continue
             named: Any = getattr(f.default, "param_decls", None) or [word_of(f.name)]
             word = named[0].partition("/")[0]
@@ -278,7 +296,12 @@ class GraphOptions:
                 )
             # Only tables must be told: a store knows its own, whatever tables it was built from.
             known = about.columns if "vertices" in origin else None
-            source = replace(self, **origin, label=self.label or (known and known.label))
+            told = [
+                f"{n}={origin.pop(n)}" for n in ("delimiter", "encoding", "decimal") if n in origin
+            ]
+            settings = [*(self.settings or ()), *told]
+            label = self.label or (known and known.label)
+            source = replace(self, **origin, label=label, settings=settings)
         return source.read(encoder=encoder, like=about.columns, remedy=remedy).graph
 
     def join(
@@ -341,8 +364,10 @@ class GraphOptions:
                 "--directed is for tables and files; a dataset with directions has a name of "
                 "its own, such as texas_directed: see graphfilter data list."
             )
-        fine = {f"--{sources[0]}", "--directed"}
-        for word in self.words(FitOptions):
+        fine = {f"--{sources[0]}", "--directed", "--set"}
+        own = (f for f in fields(FitOptions) if f.metadata.get("rare"))
+        said = [f"--set {f.name}" for f in own if getattr(self, f.name, f.default) != f.default]
+        for word in (*said, *self.words(FitOptions)):
             if word.startswith("--") and word not in fine:
                 raise ConfigError(
                     f"{word} is for tables (--edges and --vertices); leave it out with "
@@ -373,22 +398,24 @@ class FeatureOptions(GraphOptions):
     column : NAME=KIND
         Read a column as number, boolean, category, date or text; drop leaves it out, only keeps no
         others as features. Repeat for others.
-    vertex_kind : COLUMN
-        Vertex types (account, device): a column that a type never has is not missing on its
-        vertices.
     near : COLUMN,COLUMN
         Join vertices with the ten nearest by these coordinates, such as lat,long.
     link : COLUMN
         Join vertices that share a value of this column, such as a device. Repeat for others.
-    no_link
-        Join no vertices by shared values or coordinates where there is no table of edges.
+    settings : NAME=VALUE
+        As of other commands, and vertex_kind=COLUMN: vertex types (account, device), of which a
+        column that a type never has is not missing on its vertices; no_link joins no vertices by
+        shared values or coordinates where there is no table of edges. Rarely needed: delimiter=tab,
+        encoding=cp1252 and decimal=, say how tables are written; merge=max how rows of the same
+        edge are merged (sum, mean, max or last); clean_ids strips blanks and characters without
+        width; drop_duplicates counts equal rows once; label_anyway takes any column for a label.
     """
 
     column: list[str] | None = app.option_field(None, app.COLUMNS)
-    vertex_kind: str | None = app.option_field(None, app.FEW_TABLES)
+    vertex_kind: str | None = rare(None)
     near: str = app.option_field("", app.COLUMNS)
     link: list[str] | None = app.option_field(None, app.COLUMNS)
-    no_link: bool = app.option_field(False, app.FEW_TABLES)
+    no_link: bool = rare(False)
 
     def columns(self, like: "Columns | None" = None) -> "Columns":
         """Add the kinds of columns that were said."""

@@ -35,7 +35,7 @@ from graphfilter.util.words import count, say_bytes
 from graphfilter.version import __version__
 
 # Parameters of estimators, and the options of the command line that set them.
-OPTIONS = {"max_epochs": "--epochs", "device": "--device", "seconds": "--seconds"}
+OPTIONS = {"max_epochs": "--epochs", "seconds": "--seconds"}
 # Said elsewhere, or of no consequence.
 _ELSEWHERE = {"graph", "random_state", "verbose", "effort", "model", "positive"}
 
