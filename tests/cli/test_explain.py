@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -54,8 +55,9 @@ def test_explain_needs_the_folder_of_the_run_only(graphfilter, run: Path, tmp_pa
     for name in ("edges.csv", "vertices.csv"):
         (tmp_path / name).unlink()
     done = graphfilter("explain", run, "--vertex", "3", "--picture", picture)
-    assert "<svg" in picture.read_text()
-    graphfilter("explain", run, *both, "--picture", tmp_path / "two.png", code=2)
+    shown = [e.tag.rpartition("}")[2] for e in ElementTree.parse(picture).iter()]
+    assert shown.count("circle") == 2 * shown.count("title") > 2
+    graphfilter("explain", run, *both, "--picture", tmp_path / "two.svg", code=2)
     graphfilter("explain", run, "--vertex", "3", "--picture", tmp_path / "a.jpg", code=2)
 
 

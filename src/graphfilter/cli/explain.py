@@ -44,7 +44,7 @@ class Explain(RunOptions):
     top : N
         Number of columns, and of neighbours, to list one by one.
     picture : FILE
-        Draw the neighbourhood of a single vertex: .png or .svg.
+        Draw the neighbourhood of a single vertex: .svg.
     json : FILE
         Write everything to this file too.
     overwrite

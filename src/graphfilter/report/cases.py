@@ -12,7 +12,7 @@ import numpy as np
 from graphfilter.estimators.earlier import ids_of
 from graphfilter.estimators.explanation import Explanation
 from graphfilter.report.html import render_page
-from graphfilter.report.neighbourhood import RADII, place_names, places_of
+from graphfilter.report.neighbourhood import view_around
 from graphfilter.runs import cases
 from graphfilter.runs.fit import PARTS, Fit
 from graphfilter.training import REGRESSION
@@ -144,23 +144,9 @@ def view_case(listed: Explanation, found: cases.Neighbourhood | None = None) -> 
     return {
         "explanation": listed,
         "sentence": listed.sentence,
-        "around": None if found is None else _around(found),
+        "around": None if found is None else view_around(found),
         "parts": _bars(listed),
     }
-
-
-def _around(found: cases.Neighbourhood) -> dict[str, Any]:
-    """Return what is around a vertex as dots, lines and names in a square of 200."""
-    places = (100 + 84 * places_of(found) * (1, -1)).round(1).tolist()
-    low, high = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
-    shades = (100 * (found.answers - low) / ((high - low) or 1)).round().astype(int).tolist()
-    rows = zip(places, found.ids, found.known, shades, found.steps.tolist(), strict=True)
-    dots = [
-        {"x": x, "y": y, "id": id, "known": known, "shade": shade, "size": RADII[step]}
-        for (x, y), id, known, shade, step in rows
-    ]
-    lines = [(*places[u], *places[v], 0 in (u, v)) for u, v in found.edges.tolist()]
-    return {"found": found, "dots": dots, "lines": lines, "names": place_names(found).values()}
 
 
 def _bars(listed: Explanation) -> list[dict[str, Any]]:

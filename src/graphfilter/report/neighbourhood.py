@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.report.html import render_page, write_page
 from graphfilter.runs.cases import Neighbourhood
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.files import atomic_file
-from graphfilter.util.pictures import FAINT, shorten
+from graphfilter.util.pictures import shorten
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SUFFIXES = (".png", ".svg")
-# Light to dark, also in grey.
-_COLOURS = "YlOrRd"
 # Radius of a dot by its steps, and half the width of a letter and the height of a name.
 RADII, _LETTER, _LINE = (9, 6, 4), 1.65, 3.4
 
@@ -73,55 +67,32 @@ def place_names(found: Neighbourhood) -> dict[int, tuple[float, float, str]]:
     return placed
 
 
-def draw_neighbourhood(found: Neighbourhood) -> Figure:
-    """Draw what is around a vertex: colours are answers, thick rims are vertices that are known."""
-    from matplotlib.figure import Figure
-
-    places, known = places_of(found), np.array([bool(word) for word in found.known])
-    figure = Figure(figsize=(7, 6.2), layout="constrained")
-    axes = figure.subplots()
-    for u, v in found.edges.tolist():
-        own = 0 in (u, v)
-        axes.plot(
-            *places[[u, v]].T, color="#555555" if own else FAINT, linewidth=1.2 if own else 0.6,
-            alpha=0.9 if own else 0.5, zorder=1 + own,
-        )  # fmt: skip
-    limits = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
-    dots = axes.scatter(
-        *places.T, c=found.answers, cmap=_COLOURS, vmin=limits[0], vmax=limits[1],
-        s=np.array([520, 240, 110])[found.steps], linewidths=np.where(known, 2.6, 0.8).tolist(),
-        edgecolors=np.where(known, "#000000", "#777777").tolist(), zorder=3,
-    )  # fmt: skip
-    for i, (x, y, text) in place_names(found).items():
-        axes.text(
-            (x - 100) / 84, (100 - y) / 84, text, ha="center", va="center", zorder=4,
-            fontsize=7.5 if i else 9, fontweight="normal" if i else "bold",
-        )  # fmt: skip
-    of = f"probability of “{found.of}”" if found.is_share else f"predicted {found.of}"
-    figure.colorbar(dots, ax=axes, label=of, shrink=0.6)
-    near, second = (int((found.steps == step).sum()) for step in (1, 2))
-    axes.set_title(
-        f"{shorten(found.ids[0])}: {near} of {found.n_near:,} neighbours, {second} of "
-        f"{found.n_second:,} two steps away; thick rims: known",
-        fontsize=9.5,
-    )
-    axes.set_axis_off()
-    axes.set_aspect("equal")
-    axes.margins(0.12)
-    return figure
-
-
-def write_neighbourhood(path: Path, found: Neighbourhood) -> None:
-    """Draw what is around a vertex to a file, atomically."""
-    check_picture(path)
-    with atomic_file(path) as temporary:
-        kind = path.suffix.lower().removeprefix(".")
-        # The same bits every time.
-        metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        draw_neighbourhood(found).savefig(temporary, format=kind, dpi=150, metadata=metadata)
+def view_around(found: Neighbourhood) -> dict[str, Any]:
+    """Return what is around a vertex as dots, lines and names in a square of 200."""
+    places = (100 + 84 * places_of(found) * (1, -1)).round(1).tolist()
+    low, high = (0.0, 1.0) if found.is_share else (found.answers.min(), found.answers.max())
+    shades = (100 * (found.answers - low) / ((high - low) or 1)).round().astype(int).tolist()
+    rows = zip(places, found.ids, found.known, shades, found.steps.tolist(), strict=True)
+    dots = [
+        {"x": x, "y": y, "id": id, "known": known, "shade": shade, "size": RADII[step]}
+        for (x, y), id, known, shade, step in rows
+    ]
+    lines = [(*places[u], *places[v], 0 in (u, v)) for u, v in found.edges.tolist()]
+    return {"found": found, "dots": dots, "lines": lines, "names": place_names(found).values()}
 
 
 def check_picture(path: Path) -> None:
     """Raise where a picture cannot be of the format that its name asks for."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{path}: a picture must end in {' or '.join(SUFFIXES)}.")
+    if path.suffix.lower() != ".svg":
+        raise ConfigError(f"{path}: a picture must end in .svg.")
+
+
+def write_neighbourhood(path: Path, found: Neighbourhood) -> None:
+    """Draw what is around a vertex to a file: colours are answers, thick rims say what is known."""
+    of = f"probability of “{found.of}”" if found.is_share else f"predicted {found.of}"
+    near, second = (int((found.steps == step).sum()) for step in (1, 2))
+    title = (
+        f"{shorten(found.ids[0])}: {near} of {found.n_near:,} neighbours, {second} of "
+        f"{found.n_second:,} two steps away; the darker, the higher the {of}; thick rims: known"
+    )
+    write_page(path, render_page("around.svg.j2", title=title, **view_around(found)))
