@@ -68,6 +68,8 @@ class Conclusion:
         What members of a committee have and add (:func:`compare_members`).
     graph_helps : bool
         Whether the connections are clearly of use.
+    lines : tuple of str
+        The score by its name, and what it means; the headline, and its reason.
     """
 
     comparison: Comparison
@@ -76,16 +78,7 @@ class Conclusion:
     meaning: str = ""
     groups: Mapping[str, Any] | None = None
     graph_helps: bool = False
-
-    @property
-    def lines(self) -> list[str]:
-        """The score by its name, and what it means; the headline, and its reason."""
-        name = self.comparison.yardstick.name
-        meaning = f"{self.meaning[:1].lower()}{self.meaning[1:]}"
-        first = f"{name[0].upper()}{name[1:]} {self.comparison.ours.shown}: {meaning}"
-        if isinstance(self.comparison.yardstick, TypicalError):
-            first = self.meaning
-        return [first, f"{self.headline} {self.reason}".strip()]
+    lines: tuple[str, ...] = ()
 
 
 def conclude(fit: Fit) -> Conclusion:
@@ -99,9 +92,14 @@ def conclude(fit: Fit) -> Conclusion:
     groups = compare_members(fit, comparison)
     seen = Evidence(fit, comparison, () if groups is None else groups["groups"])
     text = f"{_how_good(fit, comparison)}; {seen.whether_graph_helps()}."
-    return Conclusion(
-        comparison, text, seen.reason(), _meaning(fit, comparison), groups, seen.graph_helps
-    )
+    reason, first = seen.reason(), (meaning := _meaning(fit, comparison))
+    if not isinstance(comparison.yardstick, TypicalError):
+        name = comparison.yardstick.name
+        first = (
+            f"{name[0].upper()}{name[1:]} {comparison.ours.shown}: {first[:1].lower()}{first[1:]}"
+        )
+    lines = first, f"{text} {reason}".strip()
+    return Conclusion(comparison, text, reason, meaning, groups, seen.graph_helps, lines)
 
 
 def _how_good(fit: Fit, comparison: Comparison) -> str:
@@ -212,7 +210,7 @@ class Evidence:
     ) -> None:
         self._comparison, self._noun = comparison, fit.plan.noun
         self._has_edges, self._groups = fit.plan.graph.n_edges > 0, groups
-        self._n_judged = comparison.n_vertices
+        self._judged = self._noun.count(comparison.n_vertices)
         alone = comparison.named.get(NO_GRAPH)
         self._alone = "" if alone is None else alone.verdict
         adds = (g["is_clear"] and g["adds"] > 0 for g in self._groups if g["title"] in _OF_GRAPH)
@@ -246,7 +244,7 @@ class Evidence:
         named, verdict = self._comparison.named, self._comparison.guessing.verdict
         guess = f"{self._comparison.yardstick.guess} ({self._comparison.guessing.shown})"
         worse = f"The model does worse than {guess}"
-        tie = f"With {self._noun.count(self._n_judged)} to judge by, this is not clearly better"
+        tie = f"With {self._judged} to judge by, this is not clearly better"
         tie = f"{tie} than {guess}"
         if NO_GRAPH not in named:
             return {"worse": f"{worse}.", "tie": f"{tie}."}.get(verdict, "")
@@ -280,8 +278,7 @@ class Evidence:
         if self._alone == "better":
             return "Leave the connections out once, and compare, to know what they add."
         if self._comparison.features_know:
-            judged = self._noun.count(self._n_judged)
-            return f"What the connections add cannot be told from these {judged}."
+            return f"What the connections add cannot be told from these {self._judged}."
         return f"T{unclear}: more labels are needed to know whether the connections are."
 
 
@@ -624,12 +621,13 @@ def page_content(fit: Fit, book: CaseBook | None) -> PageContent:
     if not isinstance(settings.get("model", ""), str):
         settings["model"] = origin_of(estimator.system_) or estimator.system_.name
     results = estimator.filter_results_ or [r for r in estimator.results_ if r.n_epochs]
-    learned, density = learned_filter(estimator), spectral_density(graph)
+    learned, agreement = learned_filter(estimator), describe_agreement(fit)
+    density = spectral_density(graph)
     if learned is not None and fit.task.one_class:
         values = label_energy(graph).values
         energy = values[np.isfinite(values).all(axis=1)].mean(axis=0)
     return PageContent(
         lists, reasons, learned, results[0] if results else None, channels, density, energy,
         tuple((n, str(v)) for n, v in settings.items() if n not in ("graph", "verbose")),
-        describe_agreement(fit),
+        agreement,
     )  # fmt: skip
