@@ -27,13 +27,14 @@ from graphfilter.training import (
     Callback,
     FitResult,
     Run,
+    TargetScale,
     Task,
     TrainConfig,
     train,
 )
 from graphfilter.training.epoch import Adam
 from graphfilter.training.scores import OF_CLASSES as SCORES, OF_LABELS, Scored
-from graphfilter.training.tasks import Lesson
+from graphfilter.training.tasks import Lesson, choose_scale
 from graphfilter.util.errors import ConfigError, GraphError
 
 N = 90
@@ -434,3 +435,43 @@ def test_adam_takes_the_steps_of_torchs_own() -> None:
             made = again
         ends.append(weight.detach())
     assert torch.equal(*ends)
+
+
+def test_answers_of_a_logarithm_have_the_mean_of_what_is_known() -> None:
+    rng = np.random.default_rng(0)
+    middle = rng.normal(5, 1, size=4000)
+    y = np.exp(middle + 0.6 * rng.normal(size=4000)) - 1
+    scale = TargetScale.fit(y, "log")
+    answers = scale.undo(scale.transform(np.exp(middle) - 1))
+    assert answers.mean() < 0.9 * y.mean()  # Medians, each of them right.
+    raised = scale.unbiased(y, answers)
+    assert raised.undo(scale.transform(np.exp(middle) - 1)).mean() == pytest.approx(
+        y.mean(), rel=0.02
+    )
+    assert "%" in raised.words
+    # Intervals are about the median, and what is learned stays what it is.
+    t = np.linspace(-1, 1, 5)
+    np.testing.assert_array_equal(raised.undo_bounds(t), scale.undo_bounds(t))
+    np.testing.assert_array_equal(raised.transform(y), scale.transform(y))
+
+
+@pytest.mark.parametrize("name", ["identity", "log", "rank"])
+def test_what_chance_does_to_the_mean_is_no_bias(name: str) -> None:
+    y = np.exp(np.random.default_rng(1).normal(size=400))
+    scale = TargetScale.fit(y, name)
+    answers = scale.undo(scale.transform(y))
+    noisy = np.random.default_rng(2).permutation(y)
+    assert scale.unbiased(noisy, answers).factor == 1.0
+    assert scale.unbiased(y[:1], 2 * y[:1]).factor == 1.0
+    gaps = np.where(np.arange(400) % 2, np.nan, 2 * y)
+    assert scale.unbiased(gaps, y).factor == scale.unbiased(2 * y[::2], y[::2]).factor
+
+
+def test_ranks_with_a_larger_squared_error_are_not_taken() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    # Half of the numbers are alike: ranks are nearer on the whole, and far off where it matters.
+    y = np.where(rng.random(600) < 0.5, 0.0, np.exp(2 * x)) - 1
+    train, val = np.arange(400), np.arange(400, 600)
+    chosen = choose_scale(y, train, val, lambda t: np.full(200, np.median(t)))
+    assert chosen.name == "identity"

@@ -135,7 +135,7 @@ def save_estimator(
         for key, values in part.to_arrays().items()
     }
     if estimator.task_ is REGRESSION:
-        numbers = [(s.mean, s.deviation, s.low, s.high) for s in estimator.target_scales_]
+        numbers = [(s.mean, s.deviation, s.low, s.high, s.factor) for s in estimator.target_scales_]
         tensors["target.scales"] = torch.tensor(numbers, dtype=torch.float64)
         for t, scale in enumerate(estimator.target_scales_):
             tensors[f"target.quantiles{t}"] = torch.tensor(scale.quantiles)
@@ -521,13 +521,17 @@ class SavedConfig:
         if not n == len(names) == len(numbers) or any(name not in SCALES for name in names):
             raise ValueError(f"{n} numbers, but scales {names}")
         scales: list[TargetScale] = []
-        for t, (name, (mean, deviation, low, high)) in enumerate(zip(names, numbers, strict=True)):
+        for t, (name, (mean, deviation, low, high, *more)) in enumerate(
+            zip(names, numbers, strict=True)
+        ):
+            (factor,) = more or (1.0,)  # Files of 0.2 have none.
             quantiles = tensors[f"target.quantiles{t}"].numpy()
-            if not deviation > 0 or not np.isfinite([mean, deviation]).all() or not low <= high:
+            finite = np.isfinite([mean, deviation, factor]).all()
+            if not (deviation > 0 and factor > 0 and finite and low <= high):
                 raise ValueError("scales of numbers must be positive")
             if (name == "rank") != bool(len(quantiles)) or not (np.diff(quantiles) >= 0).all():
                 raise ValueError("quantiles of numbers must be sorted")
-            scales.append(TargetScale(name, mean, deviation, low, high, quantiles))
+            scales.append(TargetScale(name, mean, deviation, low, high, quantiles, factor))
         return tuple(scales)
 
     def pools(self, tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:

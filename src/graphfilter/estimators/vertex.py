@@ -362,7 +362,12 @@ class VertexEstimator(BaseEstimator):
             self.notes_ = (*self.notes_, f"{what}; feature_scaling='standardise' keeps them.")
         used = [i for i, member in enumerate(members) if member.weight > 0]
         members, outputs = [members[i] for i in used], [outputs[i] for i in used]
-        answers = MemberAnswers(fitted, target.task, scales, None, members, outputs).kept()
+        answers = MemberAnswers(fitted, target.task, scales, None, members, outputs)
+        if target.values is not None and scales:
+            known = split.val if self.held_ is None else np.flatnonzero(self.held_ != NO_FOLD)
+            each = zip(scales, target.values[known].T, answers.outputs(known).T, strict=True)
+            self.target_scales_ = tuple(scale.unbiased(y, said) for scale, y, said in each)
+        answers = dataclasses.replace(answers, scales=self.target_scales_).kept()
         truth = target.codes if prepared.targets is None else prepared.targets
         # The folds are those of the pools, which have the seed of the first member.
         self.calibration_ = calibrate(

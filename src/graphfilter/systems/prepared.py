@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -214,35 +213,27 @@ MOST_ROWS = 5000
 def find_scale(prepared: Prepared, y: NDArray[np.float64], split: Split) -> TargetScale:
     """Return the scale on which boosted trees best foretell the numbers of validation vertices.
 
-    They see features and neighbours' averages; where columns are too many for trees, a ridge
-    regression sees the features.
+    They see features and neighbours' averages; where columns are too many for that, numbers as they
+    are and the others compressed.
     """
+    from sklearn.ensemble import HistGradientBoostingRegressor  # Slow to import.
+
     features = prepared.graph.features
     assert features is not None
-    wide = features.shape[1] > views.MOST_AVERAGED
-    view = prepared if wide else prepared.seen_as(views.AVERAGES)
-    rows: Any = view.scaled()
+    view = views.AVERAGES if features.shape[1] <= views.MOST_AVERAGED else views.AROUND
+    rows: Any = prepared.seen_as(view).scaled()
     train = split.train
     if len(train) > MOST_ROWS:
         train = np.sort(np.random.default_rng(0).permutation(train)[:MOST_ROWS])
 
     def predict(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _simple_model(wide).fit(rows[train], t).predict(rows[split.val])
+        model = HistGradientBoostingRegressor(
+            max_iter=N_ROUNDS, early_stopping=False, random_state=0
+        )
+        return model.fit(rows[train], t).predict(rows[split.val])
 
-    if not wide and sp.issparse(rows):
-        rows = rows.toarray()
     chosen = choose_scale(y, train, split.val, predict)
     return TargetScale.fit(y[split.train], chosen.name)
-
-
-def _simple_model(wide: bool) -> Any:
-    # Slow to import, and used once per fit.
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.linear_model import Ridge
-
-    if wide:
-        return Ridge(alpha=1.0, solver="lsqr")
-    return HistGradientBoostingRegressor(max_iter=N_ROUNDS, early_stopping=False, random_state=0)
 
 
 N_FOLDS = 5

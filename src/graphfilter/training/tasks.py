@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,11 +43,11 @@ __all__ = ["CLASSIFICATION", "MULTILABEL", "REGRESSION", "SCALES", "TASKS", "Tar
 Array = NDArray[np.float64]
 
 SCALES = ("identity", "log", "rank")
-# A curved scale leads back to the middle of what a number may be.
-_MIDDLE = ": a prediction is the median of what it may be, not the mean"
 WORDS = {
-    "identity": "as it is", "log": f"as log(1 + y){_MIDDLE}", "rank": f"by its rank{_MIDDLE}",
-}  # fmt: skip
+    "identity": "as it is",
+    "log": "as log(1 + y)",
+    "rank": "by its rank: a prediction is the median of what it may be, not the mean",
+}
 # The rank of a number is kept by at most so many quantiles of the training vertices.
 MOST_QUANTILES = 1000
 # One vertex in a hundred may be anywhere: no single one decides between the scales.
@@ -73,6 +73,8 @@ class TargetScale:
     low, high : float
     quantiles : array (q,)
         Of the training vertices; empty of other scales than 'rank'.
+    factor : float
+        What 1 + y is multiplied by on the way back from a logarithm: see :meth:`unbiased`.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class TargetScale:
     low: float
     high: float
     quantiles: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    factor: float = 1.0
 
     @classmethod
     def fit(cls, y: Array, name: str = "identity") -> TargetScale:
@@ -108,7 +111,29 @@ class TargetScale:
 
     def undo(self, t: Array) -> Array:
         """Return what is learned in the units of the target, inside what the data allow."""
-        return np.clip(self._backward(t * self.deviation + self.mean), self.low, self.high)
+        y = self._backward(t * self.deviation + self.mean)
+        return np.clip((1 + y) * self.factor - 1 if self.factor != 1 else y, self.low, self.high)
+
+    def unbiased(self, y: Array, answers: Array) -> TargetScale:
+        """Return the scale with the factor that brings answers to the mean of what is known.
+
+        The middle of a logarithm leads back to the median of a number, which of skewed numbers is
+        below their mean: totals would be too small. What chance alone does to the factor is
+        removed from it.
+
+        >>> scale = TargetScale.fit(np.array([1.0, 10.0, 100.0]), "log")
+        >>> answers = np.linspace(50, 60, 100)
+        >>> round(scale.unbiased(1.1 * answers, answers).factor, 3)
+        1.098
+        """
+        y, answers = y[there := ~np.isnan(y)], answers[there]
+        if self.name != "log" or len(y) < 2:
+            return self
+        ratio = (1 + y).mean() / (1 + answers).mean()
+        error = (y - answers).std() / ((1 + answers).mean() * np.sqrt(len(y)))
+        bias = float(np.log(ratio))
+        kept = max(0.0, 1 - (error / bias) ** 2) if bias else 0.0
+        return replace(self, factor=float(np.exp(kept * bias)))
 
     def undo_bounds(self, t: Array) -> Array:
         """Return the ends of intervals in the units of the target; they are not cut.
@@ -133,9 +158,10 @@ class TargetScale:
     @property
     def words(self) -> str:
         """The scale and the range in words."""
+        raised = f", with {self.factor - 1:+.1%} on the way back, for their mean to be right"
         return (
-            f"learned {WORDS[self.name]}; predictions are kept between {number(self.low)} and "
-            f"{number(self.high)}"
+            f"learned {WORDS[self.name]}{raised * (self.factor != 1)}; predictions are kept "
+            f"between {number(self.low)} and {number(self.high)}"
         )
 
     def _forward(self, y: Array) -> Array:
@@ -189,7 +215,7 @@ def choose_scale(
     """Return the scale on which a simple model best foretells the validation vertices.
 
     By likelihood, among those on which its mean error is not clearly larger than with the numbers
-    as they are, and of ranks clearly smaller.
+    as they are; of ranks clearly smaller, and the squared error no larger.
 
     Parameters
     ----------
@@ -214,8 +240,10 @@ def choose_scale(
         more = errors[name] - errors["identity"]
         if name != "rank":  # No farther than chance.
             return float(more.mean()) <= float(more.std()) / np.sqrt(len(val))
-        # Ranks are likelier where numbers repeat, too.
-        return errors[name].mean() <= NEARER * min(errors[n].mean() for n in names if n != name)
+        # Ranks are likelier where numbers repeat, too, and their median may be far from the mean.
+        others = [errors[n].mean() for n in names if n != name]
+        squared = np.square(errors[name]).mean() <= np.square(errors["identity"]).mean()
+        return squared and errors[name].mean() <= NEARER * min(others)
 
     # What is likelier must not be farther off in the number's own unit.
     found = {name: one for name, one in found.items() if is_nearer(name)}
