@@ -116,28 +116,20 @@ def fit_ridge(
 def label_sharpness(scores: Array, truth: NDArray[np.bool_]) -> float:
     """Return the s with the least log loss of sigmoid(s (2 z − 1))."""
     margin = np.where(truth, 2 * scores - 1, 1 - 2 * scores)
-
-    def loss(log_sharpness: float) -> float:
-        return float(np.logaddexp(0, -np.exp(log_sharpness) * margin).sum())
-
-    return _least(loss)
+    return _least(lambda s: float(np.logaddexp(0, -s * margin).sum()))
 
 
 def class_sharpness(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
     """Return the s with the least log loss of softmax(s z)."""
-
-    def loss(log_sharpness: float) -> float:
-        z = np.exp(log_sharpness) * scores
-        own = np.take_along_axis(z, labels[:, None], axis=1)[:, 0]
-        return float(weight @ (logsumexp(z, axis=1) - own))
-
-    return _least(loss)
+    own = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
+    return _least(lambda s: float(weight @ (logsumexp(s * scores, axis=1) - s * own)))
 
 
 def _least(loss: Callable[[float], float]) -> float:
-    """Return the sharpness whose logarithm has the least loss."""
+    """Return the sharpness of the least loss."""
     bounds = tuple(np.log(SHARPNESS))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    found = minimize_scalar(lambda log_s: loss(np.exp(log_s)), bounds=bounds, method="bounded")
+    return float(np.exp(found.x))
 
 
 # Rows that are compared with all landmarks at once.

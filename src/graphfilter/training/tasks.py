@@ -23,18 +23,6 @@ from torch.nn.functional import softplus
 
 from graphfilter.operators import Operator, SparseFeatures
 from graphfilter.training import scores
-from graphfilter.training.scores import (
-    LABEL_METRICS,
-    METRICS,
-    NUMBER_METRICS,
-    Metric,
-    Score,
-    Scored,
-    looked_for,
-    score,
-    score_labels,
-    score_numbers,
-)
 from graphfilter.util.errors import ConfigError, GraphError, check_name
 from graphfilter.util.words import number
 
@@ -307,9 +295,9 @@ class Task(ABC):
 
     name: ClassVar[str]
     one_class: ClassVar[bool] = False
-    metrics: ClassVar[Mapping[str, Metric]]
+    metrics: ClassVar[Mapping[str, scores.Metric]]
     score_name: ClassVar[str]
-    scores: ClassVar[Mapping[str, Score]] = {}
+    scores: ClassVar[Mapping[str, scores.Score]] = {}
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Be pickled and copied as the one instance of this task."""
@@ -408,7 +396,7 @@ class Task(ABC):
         chosen = torch.ones(len(val), 1, dtype=torch.bool, device=val.device)
         weight = all_weights(answer, class_weight)
         positive = torch.tensor([self.sought(train)], device=val.device)
-        return float(self.scores[monitor](Scored(answer, val, chosen, weight, positive)))
+        return float(self.scores[monitor](scores.Scored(answer, val, chosen, weight, positive)))
 
     def check(self, monitor: str, val: Tensor, class_weight: Tensor | None) -> None:
         """Raise where a monitored score is not one of this task, or not defined on ``val``."""
@@ -487,14 +475,14 @@ class Vertices:
         score = task.score(scored, self._aligned, self._weights)
         losses = self._weights[1] * task.losses(scored, self._aligned)
         loss = losses.sum(0, dtype=torch.float64)
-        scores = torch.stack([score[0], loss / self._sums[1], score[1]])
+        found = torch.stack([score[0], loss / self._sums[1], score[1]])
         if monitor not in task.scores:
-            return scores
+            return found
         weight = all_weights(logits, self._class_weight)
         last = logits.index_select(0, self._last)
-        of = Scored(last, self._truth, self._chosen, weight, self._positive)
+        of = scores.Scored(last, self._truth, self._chosen, weight, self._positive)
         monitored = task.scores[monitor](of)
-        return torch.cat([scores, monitored[None]])
+        return torch.cat([found, monitored[None]])
 
 
 # Between the labels of one vertex, in a table.
@@ -512,7 +500,7 @@ class Classification(Task):
 
     name = "classification"
     one_class = True
-    metrics = METRICS
+    metrics = scores.METRICS
     score_name = "accuracy"
     scores = scores.OF_CLASSES
 
@@ -526,7 +514,7 @@ class Classification(Task):
         return self.name if self.positive is None else f"{self.name} of {self.positive}"
 
     def sought(self, train: Tensor) -> int:
-        return looked_for(train.cpu().numpy()) if self.positive is None else self.positive
+        return scores.looked_for(train.cpu().numpy()) if self.positive is None else self.positive
 
     def decide(self, outputs: Outputs) -> NDArray[Any]:
         return outputs.argmax(axis=1)
@@ -534,7 +522,7 @@ class Classification(Task):
     def measure(
         self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
     ) -> dict[str, Any]:
-        return score(outputs, truth, predicted=answers, positive=positive)
+        return scores.score(outputs, truth, predicted=answers, positive=positive)
 
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
@@ -634,7 +622,7 @@ class Multilabel(_Values):
     """
 
     name = "multilabel"
-    metrics = LABEL_METRICS
+    metrics = scores.LABEL_METRICS
     score_name = "micro_f1"
     scores = scores.OF_LABELS
 
@@ -644,7 +632,7 @@ class Multilabel(_Values):
     def measure(
         self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
     ) -> dict[str, Any]:
-        return score_labels(outputs, truth)
+        return scores.score_labels(outputs, truth)
 
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
@@ -677,7 +665,7 @@ class Regression(_Values):
     """
 
     name = "regression"
-    metrics = NUMBER_METRICS
+    metrics = scores.NUMBER_METRICS
     score_name = "r2"
 
     def decide(self, outputs: Outputs) -> NDArray[Any]:
@@ -686,7 +674,7 @@ class Regression(_Values):
     def measure(
         self, outputs: Outputs, truth: NDArray[Any], answers: NDArray[Any], positive: int = 1
     ) -> dict[str, Any]:
-        return score_numbers(outputs, truth)
+        return scores.score_numbers(outputs, truth)
 
     def columns(
         self, outputs: Outputs, answers: NDArray[Any], names: Sequence[str]
