@@ -11,6 +11,7 @@ import pytest
 from graphfilter import GraphClassifier
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.members import has_folds
 from graphfilter.splits import Split
 from graphfilter.systems import Prepared, get_system, train_system
 from graphfilter.systems.outcome import CommitteeOutcome
@@ -60,7 +61,7 @@ def test_test_labels_change_no_bit() -> None:
 def test_a_saved_model_answers_as_the_fit_did(tmp_path: Path) -> None:
     fitted = GraphClassifier(max_epochs=3, random_state=0).fit(graph=GRAPH, split=SPLIT)
     assert fitted.held_ is not None
-    assert not fitted.in_folds
+    assert not has_folds(fitted.held_)
     np.testing.assert_array_equal(np.flatnonzero(fitted.held_ == 0), SPLIT.val)
     assert any("have not seen their label" in note for note in fitted.notes_)
     fitted.save(tmp_path / "model")

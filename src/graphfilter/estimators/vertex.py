@@ -47,7 +47,6 @@ from graphfilter.estimators.members import (
     describe_held,
     drawn_members,
     fitted_members,
-    has_folds,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator, write_card
 from graphfilter.estimators.targets import Target
@@ -506,11 +505,6 @@ class VertexEstimator(BaseEstimator):
         if not used:
             raise GraphError("every member is bound to its graph and cannot predict another one.")
         return used
-
-    @property
-    def in_folds(self) -> bool:
-        """Whether each network held a fold of the labelled vertices out."""
-        return has_folds(self.held_)
 
     def held_in(self, prepared: Prepared) -> NDArray[np.int8] | None:
         """Return the fold that each vertex was held out in by the fit; None where that is nothing.

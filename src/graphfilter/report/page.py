@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphfilter.data.graph import Graph
+from graphfilter.estimators.members import has_folds
 from graphfilter.report import classes
 from graphfilter.report.cases import cases_section, columns_section
 from graphfilter.report.filter import filter_section, learning_data
@@ -95,6 +96,7 @@ def render_report(summary: FitSummary) -> str:
         titles={name: title for name, (_, title) in sections.items()},
         sections=[(name, title) for name, (shown, title) in sections.items() if shown][1:],
         size=describe_size(fit.plan.graph, noun, fit),
+        in_folds=has_folds(fit.estimator.held_),
         data=data | {"noun": noun.many},
         plotly=plotly_source(),
         **{name: section for name, (section, _) in sections.items()},

@@ -23,7 +23,7 @@ from torch import Tensor
 from graphfilter import models
 from graphfilter.filters import Filter
 from graphfilter.models.relations import told
-from graphfilter.models.views import Found, find_view
+from graphfilter.models.views import find_view
 from graphfilter.operators import Operator, SparseFeatures, to_tensor
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import Prepared
@@ -329,14 +329,14 @@ def fit_rows(request: Request, earlier: models.Fitted[Any] | None = None) -> Out
             assert isinstance(network, models.Fitted)
             val = columns[split.val], targets[split.val]
             network.fit(columns[rows], targets[rows], sample_weight=weight, seed=seed, val=val)
-    return fitted_outcome(prepared, system, network, seen.found, started)
+        network.keep_view(seen.found)
+    return fitted_outcome(prepared, system, network, started)
 
 
 def fitted_outcome(
-    prepared: Prepared, system: System, network: models.Fitted[Any], found: Found, started: float
+    prepared: Prepared, system: System, network: models.Fitted[Any], started: float
 ) -> Outcome:
-    """Return the outcome of a model without epochs, which keeps what its view found."""
-    network.keep_view(found)
+    """Return the outcome of a model without epochs that has been fitted."""
     (probabilities,) = predict_networks(prepared, system, [network])
     seconds = time.perf_counter() - started
     state = {name: tensor.clone() for name, tensor in network.state_dict().items()}

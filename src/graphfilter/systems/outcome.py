@@ -331,7 +331,8 @@ def fit_correction(
     model.fit(columns[weighed], robust(residuals[unseen])[np.searchsorted(unseen, weighed)])
     if not model.weight.any():
         return None
-    return fitted_outcome(prepared, CORRECTION, model, found, started)
+    model.keep_view(found)
+    return fitted_outcome(prepared, CORRECTION, model, started)
 
 
 # Labels below this frequency are low: those that have nothing to do with the edges are near 1.
@@ -378,10 +379,9 @@ def outputs_for_new(
         partly = prepared.taking_for_new(new)
 
         def fitted(part: Part, run: int, partly: Prepared = partly) -> Network[Any]:
-            network = part.runs[run].network
+            network, train = part.runs[run].network, part.learned_from(run, split.train)
             if not isinstance(network, Fitted):
                 return network
-            train = part.learned_from(run, split.train)
             rows = rows_of(partly.seen_as(part.system.view, network.kept_view()))
             weight = partly.weigh(train, request.class_weight)
             return network.refitted(rows[train], learned_targets(partly)[train], weight)
