@@ -162,6 +162,15 @@ def test_columns_are_read_as_they_are_changed(shared_studio, visit, tables: Path
     page.locator("#names", has_text="Rows: e.csv. Connections: unnamed.csv.").wait_for()
 
 
+def test_every_column_is_shown_on_a_phone(shared_studio, visit, tables: Path) -> None:
+    """None below the edge of a box: the label is often the last."""
+    page = visit(shared_studio.url, width=390).page
+    drop(page, tables, "unnamed.csv")
+    kind(page, "vertices", "kind").wait_for()
+    hidden = "box => box.scrollHeight - box.clientHeight"
+    assert page.locator("#columns .scroll").first.evaluate(hidden) <= 0
+
+
 def test_closing_the_tab_does_not_lose_the_run(studio, visit) -> None:
     first = visit(studio.url)
     # Slow enough to be met again while it trains.

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 import graphfilter as gf
+from graphfilter.data.from_tables import join_tables
 from graphfilter.tables.attach import join_shared
 from graphfilter.tables.cells import Cells
 from graphfilter.tables.encoder import TableEncoder
@@ -104,6 +106,21 @@ def test_tomorrow_edges_are_read_as_they_were_written() -> None:
         gf.read_tables(
             {k: v for k, v in TRANSFERS.items() if k != "channel"}, PEOPLE, encoder=encoder
         )
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_new_row_of_a_known_vertex_keeps_the_sums_of_its_edges(sparse: bool) -> None:
+    """The table of new rows says nothing of the edges that the graph has."""
+    graph, encoder = gf.read_tables(TRANSFERS, PEOPLE)
+    before = columns_of(graph)
+    if sparse:
+        graph = graph.replace(features=sp.csr_array(graph.features))
+    changed = {"id": ["b", "a"], "x": [7, 8]}
+    joined = join_tables(graph, None, changed, title="known", encoder=encoder)
+    after = columns_of(joined.graph)
+    assert joined.n_updated == 2
+    assert after.pop("x") == [8, 7, 3, 4]
+    assert after.items() < before.items()
 
 
 def test_rows_from_a_moment_on_do_not_count() -> None:

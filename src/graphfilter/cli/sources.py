@@ -316,6 +316,8 @@ class GraphOptions:
                     f"--with joins tables of new rows to a graph; leave it out with --{name}, "
                     "which names a whole graph."
                 )
+        if self.rows:
+            raise ConfigError("--rows are of a whole graph; name it, in the place of --with.")
         if self.vertices is None:
             raise ConfigError("--with needs a table of new rows: --vertices, and --edges if any.")
         with waiting(f"reading {self.vertex_table}", quiet=self.quiet):

@@ -173,7 +173,12 @@ def join_tables(
         # What is known of a vertex that comes again gives way to its new row.
         source = np.arange(len(ids))
         source[rows[~is_new]] = len(ids) + np.flatnonzero(~is_new)
-        base = replace(base, features=_stacked(graph.features, features)[source])
+        given: Any = _stacked(graph.features, features)[source]
+        if n_sums := sum(len(one.feature_names) for one in parts.encoder.rows):
+            # The new table says nothing of the edges that the graph has.
+            halves = given[:, :-n_sums], graph.features[:, -n_sums:]
+            given = sp.hstack(halves, "csr") if sp.issparse(given) else np.hstack(halves)
+        base = replace(base, features=given)
     grown = grow(
         base, features[np.flatnonzero(is_new)], numbers[content["edges"]], vertex_names=new,
         weights=content["weights"], kinds=None if kinds is None else kinds.tolist(),

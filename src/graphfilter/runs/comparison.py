@@ -381,7 +381,7 @@ def leaderboard(fit: Fit) -> list[dict[str, Any]]:
     notes = fit.estimator.member_notes_ if isinstance(fit.estimator, OfCommittee) else []
     whole = f"{fit.title}: all together" if notes else fit.title
     every = [(whole, fit.seconds, 1.0), *((n.title, n.seconds, n.share) for n in notes)]
-    every += [(f"{other.title} (baseline)", other.seconds, 0.0) for other in fit.baselines]
+    every += [(f"{b.title} (baseline): {b.meaning}", b.seconds, 0.0) for b in fit.baselines]
     rows: list[dict[str, Any]] = [
         {"title": title, "seconds": seconds, "share": share} for title, seconds, share in every
     ]

@@ -100,7 +100,7 @@ TOLD = _member(
 )
 MIXED = _member(
     "mixed",
-    "low and high frequencies, features and links, mixed by each vertex",
+    "like and unlike neighbours, features and links, mixed by each vertex",
     models.MixedConfig(),
     operator="augmented_adjacency",
     view="features+links",
