@@ -371,6 +371,15 @@ def is_hetero(data: Any) -> bool:
     return hasattr(data, "node_types") and hasattr(data, "edge_types")
 
 
+def pyg_splits(data: Any, own: NDArray[Any]) -> list[Split]:
+    """Return the splits that masks of vertices with these numbers say; one per column."""
+    masks = [on_host(getattr(data, f"{part}_mask", None)) for part in ("train", "val", "test")]
+    if any(mask is None for mask in masks):
+        return []
+    columns = zip(*(mask.reshape(len(mask), -1).T for mask in masks), strict=True)
+    return [Split(*(own[mask] for mask in split), rule="fixed") for split in columns]
+
+
 def hetero_parts(data: Any) -> dict[str, Any]:
     """Return the parts of a graph of all kinds of vertices, one kind after the other.
 
@@ -397,10 +406,10 @@ def hetero_parts(data: Any) -> dict[str, Any]:
         weights.append(np.ones(ends.shape[1]) if given is None else given)
     if not pairs:
         raise GraphError("the HeteroData must have edges; it has no type of edges.")
-    columns = [on_host(getattr(data[kind], "x", None)) for kind in kinds]
+    known = (on_host(getattr(data[kind], "x", None)) for kind in kinds)
     columns = [
-        np.ones((size, 1)) if x is None else np.column_stack([np.ones(size), x])
-        for x, size in zip(columns, sizes, strict=True)
+        np.column_stack([np.ones(size), *([] if x is None else [x])])
+        for x, size in zip(known, sizes, strict=True)
     ]
     labelled = [kind for kind in kinds if getattr(data[kind], "y", None) is not None]
     if len(labelled) > 1:
@@ -415,9 +424,7 @@ def hetero_parts(data: Any) -> dict[str, Any]:
         if y.ndim == 1 and y.dtype.kind in "iu":
             labels = np.full(n, -1, dtype=np.int64)
             labels[own] = y
-        masks = [on_host(getattr(data[kind], f"{p}_mask", None)) for p in ("train", "val", "test")]
-        if all(mask is not None for mask in masks):
-            splits = [Split(*(own[mask] for mask in masks), rule="fixed")]
+        splits = pyg_splits(data[kind], own)
     return {
         "edges": np.concatenate(pairs),
         "n_vertices": n,

@@ -14,17 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphfilter.data.attributes import (
-    as_pairs,
-    check_changes,
-    check_sparse,
-    check_weights,
-    count_vertices,
-    hetero_parts,
-    is_hetero,
-    number_names,
-    on_host,
-)
+from graphfilter.data import attributes as inputs
 from graphfilter.data.edges import EdgeHistory, EdgeKinds, build_links, check_merge, index_type
 from graphfilter.splits import Split, check_vertices
 from graphfilter.tables.build import GraphParts, read_frames, telling
@@ -246,13 +236,13 @@ class Graph:
         ('1 self loop dropped.', '1 repeated edge merged.')
         """
         others_known = any(one is not None for one in (n_vertices, features, labels))
-        numbered, vertex_names = number_names(edges, vertex_names, others_known=others_known)
+        numbered, vertex_names = inputs.number_names(edges, vertex_names, others_known=others_known)
         if n_vertices is None and numbered is not edges:
             n_vertices = len(vertex_names or ())
-        pairs = as_pairs(numbered)
-        n = count_vertices(pairs, n_vertices, features, labels)
-        values = None if weights is None else check_weights(weights, len(pairs))
-        attributes = check_changes(
+        pairs = inputs.as_pairs(numbered)
+        n = inputs.count_vertices(pairs, n_vertices, features, labels)
+        values = None if weights is None else inputs.check_weights(weights, len(pairs))
+        attributes = inputs.check_changes(
             {
                 "features": features, "labels": labels, "vertex_names": vertex_names,
                 "feature_names": feature_names, "splits": splits,
@@ -278,7 +268,7 @@ class Graph:
         A matrix whose stored values are all equal to 1 gives an unweighted graph.
         """
         # Before scipy follows its indices.
-        check_sparse(matrix, "an adjacency matrix")
+        inputs.check_sparse(matrix, "an adjacency matrix")
         if len(getattr(matrix, "shape", ())) != 2:
             raise GraphError(f"an adjacency matrix must be a table; got a {type(matrix).__name__}.")
         if matrix.shape[0] != matrix.shape[1]:
@@ -348,27 +338,22 @@ class Graph:
         ``HeteroData`` each kind of vertex has columns of its own, and each relation is an edge
         type; vertices are called ``paper:3``.
         """
-        if is_hetero(data):
-            return cls.from_edges(**hetero_parts(data) | attributes)
+        if inputs.is_hetero(data):
+            return cls.from_edges(**inputs.hetero_parts(data) | attributes)
 
         def array(name: str) -> Any:
-            return on_host(getattr(data, name, None))
+            return inputs.on_host(getattr(data, name, None))
 
         pairs = array("edge_index")
         if pairs is None:
             raise GraphError("the PyG Data must have an edge_index; it has none.")
-        masks = [array(f"{part}_mask") for part in ("train", "val", "test")]
-        splits: list[Split] = []
-        if all(m is not None for m in masks):
-            columns = zip(*(m.reshape(len(m), -1).T for m in masks), strict=True)
-            splits = [Split(*split, rule="fixed") for split in columns]
         parts: dict[str, Any] = {
             "edges": pairs.T,
             "n_vertices": data.num_nodes,
             "weights": array("edge_weight"),
             "features": array("x"),
             "labels": array("y"),
-            "splits": splits,
+            "splits": inputs.pyg_splits(data, np.arange(data.num_nodes)),
         }
         return cls.from_edges(**parts | attributes)
 
@@ -424,7 +409,7 @@ class Graph:
             graph = cls.from_scipy(source, **attributes)
         elif hasattr(source, "nodes") and hasattr(source, "edges"):
             graph = cls.from_networkx(source, **attributes)
-        elif is_hetero(source) or hasattr(source, "edge_index"):
+        elif inputs.is_hetero(source) or hasattr(source, "edge_index"):
             graph = cls.from_pyg(source, **attributes)
         else:
             edges = np.empty((0, 2), dtype=np.int64) if source is None else source
@@ -438,7 +423,7 @@ class Graph:
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other attributes, checked and converted; the edges stay."""
-        return replace(self, **check_changes(changes, self.n_vertices, self))
+        return replace(self, **inputs.check_changes(changes, self.n_vertices, self))
 
     def as_of(self, moment: Any) -> Self:
         """Return the graph with this moment as the present of training.

@@ -97,39 +97,6 @@ def _write(task: Task, names: Sequence[str], row: Sequence[float]) -> str:
     return listed([name for name, has in zip(names, row, strict=True) if has > 0.5] or ["none"])
 
 
-def edge_words_of(table: Any, ends: tuple[str, str], ids: Sequence[str]) -> explanation.EdgeWords:
-    """Return what says the columns of the edges between two vertices, from a table of edges.
-
-    ``ids`` are those of the vertices, by number. Nothing is said where the table cannot be read.
-    """
-    names = [name for name in table.usable_names if name not in ends][:_MOST_COLUMNS]
-    held: dict[str, Any] = {}
-
-    def words(vertex: int, other: int) -> str:
-        if not names:
-            return ""
-        try:
-            if not held:
-                rows = table.read([*ends, *names])
-                held["ends"] = [table.as_ids(rows.column(end)) for end in ends]
-                held["rows"] = rows
-            one, two = ids[vertex], ids[other]
-            first, second = held["ends"]
-            out = pc.and_(pc.equal(first, one), pc.equal(second, two))
-            back = pc.and_(pc.equal(first, two), pc.equal(second, one))
-            rows = held["rows"].filter(pc.or_(out, back))
-        except (GraphFilterError, OSError):
-            return ""
-        said = [
-            ", ".join(f"{n} {row[n]}" for n in names if row[n] not in (None, ""))
-            for row in rows.slice(0, _MOST_ROWS).to_pylist()
-        ]
-        more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-        return "; ".join(word for word in said if word) + more
-
-    return words
-
-
 # Vertices of a picture: the vertex, neighbours up to so many, and all.
 MOST_NEAR, MOST_DRAWN = 22, 40
 
@@ -341,7 +308,10 @@ class CaseBook:
 
 
 def _edge_words(encoder: TableEncoder, origin: Any, graph: Graph) -> explanation.EdgeWords | None:
-    """Return what says the columns of edges, where the table of the fit is still there."""
+    """Return what says the columns of the edges between two vertices, by number.
+
+    None where the table of the fit is not there any more; nothing is said where it cannot be read.
+    """
     roles = dict(encoder.roles)
     if "edges" not in origin or not {"source", "target"} <= roles.keys():
         return None
@@ -350,8 +320,33 @@ def _edge_words(encoder: TableEncoder, origin: Any, graph: Graph) -> explanation
         table = open_table(origin["edges"], text)
     except (GraphFilterError, OSError):
         return None
-    ids = [str(name) for name in ids_of(graph)]
-    return edge_words_of(table, (roles["source"], roles["target"]), ids)
+    ids, ends = [str(name) for name in ids_of(graph)], (roles["source"], roles["target"])
+    names = [name for name in table.usable_names if name not in ends][:_MOST_COLUMNS]
+    held: dict[str, Any] = {}
+
+    def words(vertex: int, other: int) -> str:
+        if not names:
+            return ""
+        try:
+            if not held:
+                rows = table.read([*ends, *names])
+                held["ends"] = [table.as_ids(rows.column(end)) for end in ends]
+                held["rows"] = rows
+            one, two = ids[vertex], ids[other]
+            first, second = held["ends"]
+            out = pc.and_(pc.equal(first, one), pc.equal(second, two))
+            back = pc.and_(pc.equal(first, two), pc.equal(second, one))
+            rows = held["rows"].filter(pc.or_(out, back))
+        except (GraphFilterError, OSError):
+            return ""
+        said = [
+            ", ".join(f"{n} {row[n]}" for n in names if row[n] not in (None, ""))
+            for row in rows.slice(0, _MOST_ROWS).to_pylist()
+        ]
+        more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
+        return "; ".join(word for word in said if word) + more
+
+    return words
 
 
 Index = NDArray[np.int64]

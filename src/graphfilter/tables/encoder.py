@@ -17,28 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphfilter.tables import numbers, words
 from graphfilter.tables.cells import Cells, commonest, index_in, missing_column
 from graphfilter.tables.columns import READ_PER_WORD, EncodedColumn, Entries, Features, otherwise
 from graphfilter.tables.dates import DateColumn, is_date_type
 from graphfilter.tables.near import Near
-from graphfilter.tables.numbers import (
-    DecimalSigns,
-    ListColumn,
-    NumberColumn,
-    are_codes,
-    find_decimal_signs,
-    not_a_number,
-    parse_numbers,
-)
 from graphfilter.tables.rows import RowsEncoder
-from graphfilter.tables.words import (
-    FEW_ROWS,
-    MOST_WIDE,
-    CategoryColumn,
-    TextColumn,
-    TruthColumn,
-    guess_words,
-)
 from graphfilter.util.arrow import pa, pc
 from graphfilter.util.errors import DataFileError, ModelFileError, check_name
 from graphfilter.util.records import convert
@@ -47,12 +31,12 @@ from graphfilter.util.words import count, listed_names
 # The kinds of columns, by the names that users and saved runs call them. All but lists can be
 # asked for.
 KINDS: dict[str, type[EncodedColumn]] = {
-    "number": NumberColumn,
-    "boolean": TruthColumn,
-    "category": CategoryColumn,
+    "number": numbers.NumberColumn,
+    "boolean": words.TruthColumn,
+    "category": words.CategoryColumn,
     "date": DateColumn,
-    "text": TextColumn,
-    "list": ListColumn,
+    "text": words.TextColumn,
+    "list": numbers.ListColumn,
 }
 ASKED_KINDS = (*(kind for kind in KINDS if kind != "list"), "drop")
 # So many types of vertices, or of edges, are told apart; the rare ones of more are one.
@@ -144,7 +128,7 @@ class TableEncoder:
         decimal: str | None = None,
         hint: str | None = None,
         vertex_kind: str | None = None,
-        most: int = MOST_WIDE,
+        most: int = words.MOST_WIDE,
     ) -> Self:
         """Decide how each column of ``table`` is encoded.
 
@@ -180,12 +164,15 @@ class TableEncoder:
             check_name("kind of column", kind, ASKED_KINDS)
         if vertex_kind is not None:
             told.setdefault(vertex_kind, "category")
-        signs = {name: find_decimal_signs(Cells(table.column(name))) for name in table.column_names}
+        signs = {
+            name: numbers.find_decimal_signs(Cells(table.column(name)))
+            for name in table.column_names
+        }
         points = sum(one.points for one in signs.values())
         commas = sum(one.commas for one in signs.values())
-        of_file = DecimalSigns(points, commas).choose(None) if points or commas else None
+        of_file = numbers.DecimalSigns(points, commas).choose(None) if points or commas else None
 
-        def sign_of(shown: DecimalSigns) -> str:
+        def sign_of(shown: numbers.DecimalSigns) -> str:
             # Where no cell of the file is clear, a lone point is decimal everywhere, and a lone
             # comma where commas do not separate columns.
             unclear = hint if "," in shown.unclear else "."
@@ -201,7 +188,7 @@ class TableEncoder:
         notes: list[str] = []
         said: dict[str, dict[str, str]] = {}
         owned: dict[tuple[str, ...], dict[str, None]] = {}
-        day_first = sign_of(DecimalSigns()) == ","
+        day_first = sign_of(numbers.DecimalSigns()) == ","
 
         def decide(name: str, most: int) -> list[EncodedColumn]:
             cells = Cells(
@@ -230,7 +217,7 @@ class TableEncoder:
 
         for name in table.column_names:
             columns += decide(name, most)
-        if (most := _narrowest(columns)) < MOST_WIDE:
+        if (most := _narrowest(columns)) < words.MOST_WIDE:
             wide = dict.fromkeys(one.name for one in columns if len(one.feature_names) > most)
             columns = [one for one in columns if one.name not in wide]
             columns += [one for name in wide for one in decide(name, most)]
@@ -396,12 +383,12 @@ def _are_of(types: Any, names: tuple[str, ...]) -> NDArray[np.bool_]:
 def _narrowest(columns: Sequence[EncodedColumn]) -> int:
     """Return how many features a column may have, so that all have at most ``MOST_WIDE``."""
     widths = sorted(len(one.feature_names) for one in columns if not one.fills)
-    left = MOST_WIDE
+    left = words.MOST_WIDE
     for i, width in enumerate(widths):
         if width * (len(widths) - i) > left:
             return max(1, left // (len(widths) - i))
         left -= width
-    return MOST_WIDE
+    return words.MOST_WIDE
 
 
 def _say_alike(kind: str, notes: Mapping[str, str]) -> list[str]:
@@ -430,8 +417,8 @@ def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | No
     name = cells.name
     if told == "drop":
         return [(None, "")]
-    if ListColumn.can_hold(cells.type):
-        return [ListColumn.fit(cells)]
+    if numbers.ListColumn.can_hold(cells.type):
+        return [numbers.ListColumn.fit(cells)]
     if told is None and is_date_type(cells.type):
         told = "date"
     if not DateColumn.can_hold(cells.type):
@@ -439,15 +426,15 @@ def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | No
     if told is not None:
         return [KINDS[told].fit(cells)]
     if pa.types.is_boolean(cells.type):
-        return [TruthColumn.fit(cells)]
+        return [words.TruthColumn.fit(cells)]
     if cells.iso_dates is not None:
         return [DateColumn.fit(cells)]
     if cells.is_text:
-        if (truths := TruthColumn.guess(cells)) is not None:
+        if (truths := words.TruthColumn.guess(cells)) is not None:
             return [truths]
-        if are_codes(cells):
-            return [CategoryColumn.fit(cells, codes=True)]
-    read = parse_numbers(cells, cells.decimal)
+        if numbers.are_codes(cells):
+            return [words.CategoryColumn.fit(cells, codes=True)]
+    read = numbers.parse_numbers(cells, cells.decimal)
     n_words, n_numbers = int(read.is_word.sum()), int((~np.isnan(read.values)).sum())
     if n_words + n_numbers == 0:
         return [(None, f"column {name!r} left out: it is empty.")]
@@ -455,7 +442,7 @@ def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | No
         if _looks_like_an_id(read.values, name):
             looks = "a different number in each row looks like an identifier"
             return [(None, f"column {name!r} left out: {looks} ({otherwise(name, 'number')}).")]
-        return [NumberColumn.fit(cells, read)]
+        return [numbers.NumberColumn.fit(cells, read)]
     column, note = DateColumn.fit(cells)
     if column is not None:
         return [(column, note)]
@@ -464,8 +451,8 @@ def _understand(cells: Cells, told: str | None) -> list[tuple[EncodedColumn | No
             f"Fix it, or pass `kinds={((name, 'number'),)}` (other words are then missing values), "
             f"`categorical={(name,)}`, or `drop={(name,)}`."
         )
-        raise not_a_number(cells, int(read.is_word.argmax()), remedy, unit=read.unit)
-    return guess_words(cells)
+        raise numbers.not_a_number(cells, int(read.is_word.argmax()), remedy, unit=read.unit)
+    return words.guess_words(cells)
 
 
 _ID_NAME = re.compile(r"(?i)(^|[\s_.-])(id|ids|uuid|guid|key|nr|no|nummer|number|index)\.?$")
@@ -475,7 +462,7 @@ _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|No)$")
 def _looks_like_an_id(values: NDArray[np.float64], name: str) -> bool:
     """Return whether numbers are a different one for each row, in a column that is named so."""
     named = name.startswith("Unnamed: ") or _ID_NAME.search(name) or _CAMEL_ID.search(name)
-    if not named or len(values) <= FEW_ROWS:
+    if not named or len(values) <= words.FEW_ROWS:
         return False
     if np.isnan(values).any() or (values != np.floor(values)).any():
         return False

@@ -233,25 +233,17 @@ class PromptProtocol(H11Protocol):
 
 
 def listen(port: int, host: str = LOOPBACK) -> socket.socket:
-    """Return a socket that listens there."""
+    """Return a socket that listens there: a browser that comes before the server is up waits."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise ConfigError(f"{host} cannot be used ({error}); choose another.") from None
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # At once, so that a browser that comes before the server is up waits instead of failing.
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
         raise ConfigError(
             f"{host}, port {port}, cannot be used ({error}); choose another."
         ) from None
-    return listener
 
 
 class Service:
