@@ -428,13 +428,13 @@ class Endpoint(server.Service):
     ) -> None:
         self.scorer, self.limits = scorer, limits or Limits()
         self.limits.check()
-        local = host == "localhost" or _is_loopback(host)
-        self.token = token if token or local else secrets.token_urlsafe(24)
         listener = server.listen(port, host)
+        bound, number, *_ = listener.getsockname()
+        local = ipaddress.ip_address(bound).is_loopback
+        self.token = token if token or local else secrets.token_urlsafe(24)
         # New vertices are computed one request after another, beside the thread that serves.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="scoring")
         self._free = threading.Semaphore(self.limits.waiting)
-        bound, number, *_ = listener.getsockname()
         # As clients write it, however it was given: 0:0:0:0:0:0:0:1 is [::1].
         address, *others = (
             f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
@@ -535,13 +535,6 @@ def read_token(path: Path) -> str:
             "and digits; it is not. Make one with: openssl rand -hex 24"
         )
     return token
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def list_columns(scorer: Scorer) -> list[dict[str, Any]]:
