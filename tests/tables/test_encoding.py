@@ -149,7 +149,7 @@ def test_codes_and_hashes_are_no_names() -> None:
 def test_all_words_of_a_table_have_a_bounded_number_of_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("graphfilter.tables.encoder.MOST_WIDE", 30)
+    monkeypatch.setattr("graphfilter.tables.words.MOST_WIDE", 30)
     values = [f"v{i % 40}" for i in range(1000)]
     encoder = fit(few=["a", "b"] * 500, many=values, more=[f"{v} x" for v in values])
     assert len(encoder.feature_names) == 30
