@@ -64,6 +64,14 @@ def test_inspect_without_labels_is_refused(graphfilter, tmp_path: Path) -> None:
     assert "--label" in result.err
 
 
+def test_fit_is_not_divided(graphfilter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As torchrun starts it: machines with other files would each have a model of their own."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = graphfilter("fit", "--dataset", "karate", "--out", tmp_path / "run", code=2)
+    assert "must be one process; got 2" in refused.err
+    assert not (tmp_path / "run").exists()
+
+
 def test_data_export_to_a_file_is_refused(graphfilter, tmp_path: Path) -> None:
     (tmp_path / "k").write_text("mine")
     result = graphfilter("data", "export", "karate", "--out", tmp_path / "k", code=2)

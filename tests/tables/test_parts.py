@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from pyarrow import csv, dataset, parquet
 import graphfilter as gf
 from graphfilter.data import Columns
 from graphfilter.tables.formats import open_table
-from graphfilter.util.errors import DataFileError
+from graphfilter.tables.parts import check_place, write_parts
+from graphfilter.util.errors import ConfigError, DataFileError
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -193,6 +195,47 @@ def test_part_that_vanishes_leaves_no_store(folder: Path, bucket: Any) -> None:
     gf.build_store(
         "s3://data/edges", "s3://data/by_kind", folder / "store", columns=Columns(label="kind")
     )
+
+
+def test_predictions_are_parts_with_a_manifest(bucket: Any) -> None:
+    """Of an earlier one nothing is left; where one part cannot be written there is no manifest."""
+    batches = VERTICES.to_batches(max_chunksize=25)
+    write_parts("s3://data/out", batches)
+    manifest = json.loads(bucket.get_object(Bucket="data", Key="out/_manifest.json")["Body"].read())
+    assert manifest["rows"] == N
+    assert [part["rows"] for part in manifest["parts"]] == [25, 25, 10]
+    with pytest.raises(ConfigError, match=r"s3://data/out: exists; pass `overwrite=True`"):
+        check_place("s3://data/out", overwrite=False)
+    check_place("s3://data/out", overwrite=True)
+    write_parts("s3://data/out", batches[:1])
+    assert open_table("s3://data/out").read(["id"])["id"].to_pylist() == [
+        f"v{i}" for i in range(25)
+    ]
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield batches[0]
+        raise DataFileError("answers", "cannot be read.")
+
+    with pytest.raises(DataFileError, match="answers: cannot be read"):
+        write_parts("s3://data/out", broken())
+    assert not any(
+        key["Key"].endswith("_manifest.json")
+        for key in bucket.list_objects_v2(Bucket="data", Prefix="out")["Contents"]
+    )
+    with pytest.raises(DataFileError, match=r"nothing/out: cannot be written.+ a manifest"):
+        write_parts("s3://nothing/out", batches)
+
+
+def test_commands_read_and_write_elsewhere(graphfilter: Any, folder: Path, bucket: Any) -> None:
+    tables = ["--edges", "s3://data/edges", "--vertices", "s3://data/by_kind", "--quiet"]
+    model = ["--label", "kind", "--model", "mlp", "--epochs", "2", "--no-baselines"]
+    run = str(folder / "run")
+
+    graphfilter("fit", *tables, *model, "--out", run)
+    graphfilter("predict", run, *tables, "--out", "s3://data/said")
+    assert len(open_table("s3://data/said").read(["id"])) == N
+    refused = graphfilter("predict", run, *tables, "--out", "s3://data/said", code=2)
+    assert "s3://data/said: exists; pass --overwrite" in refused.err
 
 
 def test_missing_credentials_and_closed_endpoints_are_one_line(

@@ -1,6 +1,7 @@
 """graphfilter fit: learn from the labelled vertices of a graph, label the rest, show the answer."""
 
 import ast
+import os
 
 # Annotations of fields are evaluated here: typer reads them.
 from collections.abc import Mapping, Sequence
@@ -222,6 +223,11 @@ class Fit(TrainingOptions, TargetOptions):
     def __call__(self) -> None:
         """Check, read, plan; then train and show, or of a dry run say what that would take."""
         self._check_options()
+        if (n := os.environ.get("WORLD_SIZE", "1")) != "1":
+            raise ConfigError(
+                f"a fit must be one process; got {n}, by WORLD_SIZE. Run it without torchrun: what "
+                "0.2 divided is one training now."
+            )
         out = self.out
         if out is None and not self.dry_run:
             raise ConfigError("fit needs a folder for the results: --out FOLDER.")

@@ -1,6 +1,7 @@
 """graphfilter predict: label the vertices of another graph with a fitted model."""
 
 # Annotations of fields are evaluated here: typer reads them.
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -9,7 +10,7 @@ from graphfilter.cli.app import option_field
 from graphfilter.cli.screen import in_options, say, waiting
 from graphfilter.cli.sources import RunOptions, rare, read_values
 from graphfilter.util.errors import ConfigError
-from graphfilter.util.files import check_file, scratch_folder
+from graphfilter.util.files import IS_URL, check_file, scratch_folder
 from graphfilter.util.words import Noun, count
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Predict(RunOptions):
     Attributes
     ----------
     out : FILE
-        File for the predictions: .csv or .parquet.
+        File for the predictions: .csv or .parquet; or a URL, below which Parquet files are written.
     with_ : run
         Join the rows of the tables to the graph saved with the run: new rows and their edges are
         enough. A row with a known id replaces its features. Only the rows given are written.
@@ -63,7 +64,7 @@ class Predict(RunOptions):
     """
 
     first: ClassVar[str] = "edges vertices out with_ report coverage overwrite"
-    out: Path = option_field(...)
+    out: str = option_field(...)
     with_: str | None = option_field(None, name="--with")
     report: Path | None = None
     coverage: float | None = None
@@ -91,7 +92,7 @@ class Predict(RunOptions):
                 truth = read_values(table, estimator.task_, names, to_learn=False)
         with (
             waiting("predicting", quiet=self.quiet),
-            scratch_folder(".graphfilter-answers-", self.out.parent) as scratch,
+            scratch_folder(".graphfilter-answers-", self.local.parent) as scratch,
         ):
             prediction = predict_run(
                 self.run, estimator, about, graph, self.coverage, rows, scratch
@@ -115,18 +116,29 @@ class Predict(RunOptions):
         if self.report is not None:
             say(f"The page is {self.report}: open it in a browser.")
 
+    @property
+    def local(self) -> Path:
+        """The file to write, or one in whose folder there is room for what goes elsewhere."""
+        elsewhere = IS_URL.match(self.out)
+        return Path(tempfile.gettempdir(), "predictions") if elsewhere else Path(self.out)
+
     def _check_files(self) -> None:
         """Raise where a file cannot be written, before anything is read."""
-        check_file(self.out, overwrite=self.overwrite)
+        if IS_URL.match(self.out):
+            from graphfilter.tables.parts import check_place
+
+            check_place(self.out, overwrite=self.overwrite)
+        else:
+            check_file(self.local, overwrite=self.overwrite)
         if self.report is not None:
             if self.report.suffix.lower() not in (".html", ".htm"):
                 raise ConfigError(f"{self.report}: --report must end in .html.")
             check_file(self.report, overwrite=self.overwrite)
-            if self.report.resolve() == self.out.resolve():
+            if self.report.resolve() == self.local.resolve():
                 raise ConfigError("--report and --out must be different files.")
         from graphfilter.runs.loading import check_outputs
 
-        check_outputs(self.run, self.out, self.report)
+        check_outputs(self.run, self.local, self.report)
 
     def _take_graph(
         self, about: "RunDescription", encoder: "TableEncoder | None"

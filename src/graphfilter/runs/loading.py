@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from os import fspath
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.runs.answers import Decision
 from graphfilter.runs.drift import Reference
 from graphfilter.tables.encoder import TableEncoder
+from graphfilter.tables.parts import write_parts
 from graphfilter.tables.roles import Columns
 from graphfilter.training import Task
 from graphfilter.util import files, records
@@ -57,8 +59,11 @@ def write_table(
 ) -> None:
     """Write a table, atomically and piece by piece: Parquet where its name says so, else CSV.
 
-    With ``excel_safe`` text of a CSV is written so that no spreadsheet runs it.
+    Below a URL, Parquet in parts. With ``excel_safe`` text of a CSV is written so that no
+    spreadsheet runs it.
     """
+    if files.IS_URL.match(fspath(path)):
+        return write_parts(fspath(path), batches)
     writer: Any = None
     is_parquet = Path(path).suffix.lower() == PARQUET
     with files.atomic_file(path) as temporary:

@@ -1,15 +1,18 @@
 """Tables in parts, here or elsewhere: folders of files, globs, partitioned datasets and URLs.
 
+Below a URL rows are written as Parquet files, and in the end a manifest that names them.
+
 URLs (``s3://``, ``gs://``, ``abfs://``, ``hdfs://``) are read through the filesystems of pyarrow,
 others through those of fsspec. Of a Delta table the parts of its last version are read.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from fnmatch import fnmatch
 from functools import cached_property
@@ -19,11 +22,11 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from graphfilter.tables.source import Part, TableSource, reading_table
-from graphfilter.util.arrow import pa
-from graphfilter.util.errors import DataFileError, import_extra
+from graphfilter.util.arrow import pa, parquet
+from graphfilter.util.errors import ConfigError, DataFileError, import_extra
+from graphfilter.util.files import IS_URL
 from graphfilter.util.words import count
 
-IS_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.]+://")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # What a filesystem that does not answer is given, in seconds, and how often it is asked again.
 _CONNECT, _REQUEST, _ATTEMPTS = 5, 30, 3
@@ -123,6 +126,46 @@ def partition_values(path: str) -> dict[str, str | None]:
     pairs = (folder.partition("=") for folder in path.split("/")[:-1])
     said = {name: unquote(value) for name, sign, value in pairs if sign and name}
     return {name: None if value == _NO_VALUE else value for name, value in said.items()}
+
+
+MANIFEST = "_manifest.json"
+
+
+def check_place(url: str, *, overwrite: bool) -> None:
+    """Raise where a URL cannot be asked, or holds rows that :func:`write_parts` has written."""
+    with reading_table(url):
+        system, folder = _within(_SECONDS, lambda: open_system(url))
+        found = _within(_SECONDS, lambda: system.get_file_info(f"{folder}/{MANIFEST}"))
+    if found.is_file and not overwrite:
+        raise ConfigError(f"{url}: exists; pass `overwrite=True` to replace it, or another name.")
+
+
+def write_parts(url: str, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write each batch as a Parquet file below a URL; those of an earlier manifest are replaced."""
+    try:
+        system, folder = open_system(url)
+
+        def put(name: str, content: Any) -> None:
+            with system.open_output_stream(f"{folder}/{name}") as stream:
+                stream.write(content)
+
+        if system.get_file_info(f"{folder}/{MANIFEST}").is_file:
+            with system.open_input_stream(f"{folder}/{MANIFEST}") as stream:
+                before = json.loads(stream.read())
+            for name in (MANIFEST, *(Path(part["file"]).name for part in before["parts"])):
+                system.delete_file(f"{folder}/{name}")
+        parts: list[dict[str, Any]] = []
+        for i, batch in enumerate(batches):
+            sink = pa.BufferOutputStream()
+            parquet.write_table(pa.Table.from_batches([batch]), sink)
+            parts.append({"file": f"part-{i:05}.parquet", "rows": len(batch)})
+            put(parts[-1]["file"], sink.getvalue())
+        rows = sum(part["rows"] for part in parts)
+        put(MANIFEST, json.dumps({"rows": rows, "parts": parts}).encode())
+    except (pa.ArrowException, OSError, KeyError) as error:
+        text = " ".join(str(error).split())[:200].rstrip(".")
+        remedy = "Check the address and the credentials; without a manifest, what is there is part"
+        raise DataFileError(url, f"cannot be written: {text}. {remedy}.") from None
 
 
 class PartsTable(TableSource):

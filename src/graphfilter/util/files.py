@@ -14,6 +14,7 @@ from __future__ import annotations
 import lzma
 import math
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AnyPath = str | PathLike[str]
+# One letter would be a drive.
+IS_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.]+://")
 
 # Names of temporary files start with this, so that those of killed processes are recognised.
 TEMPORARY = ".graphfilter-tmp-"

@@ -169,7 +169,7 @@ def _own_graph(how: Bench) -> "dict[str, Graph]":
     tell(notes, quiet=how.quiet)
     path = how.vertices[0] if how.vertices else how.graph
     assert path is not None
-    return {path.name: graph.replace(splits=splits)}
+    return {Path(path).name: graph.replace(splits=splits)}
 
 
 def _check_out(out: Path, page: Path) -> None:
