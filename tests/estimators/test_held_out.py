@@ -12,7 +12,7 @@ import torch
 from graphfilter import GraphClassifier, GraphRegressor
 from graphfilter.data import make_csbm
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import combine
+from graphfilter.estimators.members import combine, shares_in
 from graphfilter.splits import Split
 from graphfilter.systems.prepared import N_FOLDS, NO_FOLD
 from graphfilter.util.errors import ModelFileError
@@ -51,7 +51,8 @@ def by_hand(estimator: GraphClassifier, graph: Graph, vertex: int, fold: int) ->
     """Return the answer of those members alone that held a fold out."""
     prepared = estimator.prepare(graph)
     members = [m for m in estimator.members_of(prepared) if m.held_fold == fold]
-    shares = None if prepared.shares is None else prepared.shares[[vertex]]
+    every = shares_in(prepared)
+    shares = None if every is None else every[[vertex]]
     if shares is None:
         own = [m.weight * N_FOLDS / m.temperature for m in members]
     else:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graphfilter.data.edges import EdgeKinds, index_type
 from graphfilter.data.graph import Graph
 from graphfilter.estimators.earlier import FittedEstimator
-from graphfilter.estimators.members import FittedMember, MemberAnswers
+from graphfilter.estimators.members import FittedMember, MemberAnswers, shares_in
 from graphfilter.models import ChannelNetwork, FilterNetwork
 from graphfilter.models.places import Known
 from graphfilter.models.relations import near_places, shared_values
@@ -105,7 +105,7 @@ class Questioner:
         graph: Any = prepared.graph
         self.estimator, self.prepared, self.graph = estimator, prepared, graph
         self.members: list[FittedMember] = estimator.members_of(prepared)
-        self.held, self.shares = estimator.held_in(prepared), prepared.shares
+        self.held, self.shares = estimator.held_in(prepared), shares_in(prepared)
         known, here = prepared.known, estimator.is_fitted_graph(graph)
         whole = Known(np.arange(graph.n_vertices), graph.n_vertices) if here else None
         self.known = known or whole

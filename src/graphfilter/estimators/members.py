@@ -231,6 +231,11 @@ def size_of_kind(members: Sequence[FittedMember]) -> int:
     return 1 + max((m.held_fold for m in members if m.held_fold is not None), default=0)
 
 
+def shares_in(prepared: Prepared) -> Array | None:
+    """Return how much is known of each vertex (n,); None where all is, or nothing."""
+    return None if prepared.known is None else prepared.known.shares(prepared.graph)
+
+
 def has_folds(held: NDArray[np.int8] | None) -> bool:
     """Return whether vertices were held out in several folds, not validation vertices alone."""
     return held is not None and int(held.max(initial=NO_FOLD)) > 0

@@ -47,6 +47,7 @@ from graphfilter.estimators.members import (
     describe_held,
     drawn_members,
     fitted_members,
+    shares_in,
 )
 from graphfilter.estimators.saving import load_estimator, save_estimator, write_card
 from graphfilter.estimators.targets import Target
@@ -470,7 +471,8 @@ class VertexEstimator(BaseEstimator):
         With ``only`` the rows are those of a few vertices: models whose answer depends on one row
         do not read the others.
         """
-        members, held, shares = self.members_of(prepared), self.held_in(prepared), prepared.shares
+        members, held = self.members_of(prepared), self.held_in(prepared)
+        shares = shares_in(prepared)
         if only is None:
             each = MemberAnswers.of_each(members, prepared, len(self.target_names_), folder)
         else:

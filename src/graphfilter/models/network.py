@@ -185,10 +185,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
 
         A bias that is to be added after the filter is left out.
         """
-        hidden = x
-        for layer in self.encoders():
-            hidden = self.activate(layer(hidden))
-        logits = self.head(hidden)
+        logits = self.head(self.encoded(x))
         return logits if self.filters_bias else logits - self.head.bias
 
     def embed(self, operator: Operator, x: Input) -> Tensor:
@@ -196,10 +193,14 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
 
         Without dropout the head's logits are linear in it, wherever training puts the filter.
         """
-        hidden = x
-        for layer in self.encoders():
-            hidden = self.activate(layer(hidden))
+        hidden = self.encoded(x)
         return self.filter(operator, hidden if isinstance(hidden, Tensor) else hidden.to_dense())
+
+    def encoded(self, x: Input) -> Input:
+        """Return the hidden layer before the filter; features where there is no encoder."""
+        for layer in self.encoders():
+            x = self.activate(layer(x))
+        return x
 
     def encoders(self) -> list[Linear]:
         """Return the layers before the filter, each followed by the activation."""

@@ -138,7 +138,8 @@ def columns_around(
     if n_plain <= MOST_EXTREMES and found["extremes"][0]:
         parts += _extremes(adjacency, dense[:, :n_plain])
     if "told_rows" in found:
-        parts += _known_labels(graph, features, found, known)
+        for total, n_known, usual in _known_sums(graph, features, found, known):
+            parts += [(total + usual) / (n_known + 1), np.log1p(n_known)]
     return np.hstack(parts).astype(np.float32)
 
 
@@ -259,15 +260,6 @@ def _extremes(adjacency: sp.csr_array, columns: NDArray[Any]) -> list[NDArray[An
             values[ends] = extreme.reduceat(of_neighbours, adjacency.indptr[ends], axis=0)
         made.append(values)
     return made
-
-
-def _known_labels(
-    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None
-) -> list[NDArray[np.float64]]:
-    parts = []
-    for total, n_known, usual in _known_sums(graph, features, found, known):
-        parts += [(total + usual) / (n_known + 1), np.log1p(n_known)]
-    return parts
 
 
 def _known_sums(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfilter.spectral.plot import FilterView, common_signs, draw_view
+from graphfilter.spectral.plot import FilterView, common_signs, plot_view
 from graphfilter.util.files import atomic_file
 from graphfilter.util.pictures import COLOURS, FAINT, FREQUENCY_AXIS, shorten, unframe
 
@@ -29,10 +29,8 @@ def draw_filter(view: FilterView) -> Figure:
     figure = Figure(figsize=(7, 4.2))
     # Every fit draws it: finding a layout would take as long as all the rest.
     axes = figure.add_axes((0.1, 0.19, 0.88, 0.74))
-    draw_view(axes, view)
-    axes.set_xlabel(FREQUENCY_AXIS)
-    axes.set_ylabel("response f")
-    figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncols=4)
+    plot_view(view, axes)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4)
     return figure
 
 

@@ -194,11 +194,7 @@ def in_turn(present: Iterable[System]) -> list[System]:
     An answer is there early, and says what the others must add to. First of all come those that
     ten minutes of other tools would give.
     """
-
-    def turn(system: System) -> tuple[bool, bool]:
-        return not system.is_fitted, system.model is None or not system.model.refits
-
-    return sorted(present, key=turn)
+    return sorted(present, key=lambda s: (not s.is_fitted, s.model is None or not s.model.refits))
 
 
 def for_task(system: System, task: Task) -> System:

@@ -184,11 +184,6 @@ class Prepared:
         numbers[np.asarray(vertices, dtype=np.int64)] = -1
         return self.knowing(Known(numbers, n))
 
-    @property
-    def shares(self) -> NDArray[np.float64] | None:
-        """How much is known of each vertex (n,); None of a graph that is known, or not at all."""
-        return None if self.known is None else self.known.shares(self.graph)
-
     @cached_property
     def past(self) -> Prepared:
         """The graph that training may know; this one where every edge may be known."""
