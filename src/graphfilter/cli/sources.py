@@ -275,9 +275,7 @@ class GraphOptions:
         origin = {name: str(value) for name, value in options.items() if value not in (None, False)}
         return Source(graph, encoder if columns else None, origin, columns)
 
-    def read_as(
-        self, about: "RunDescription", encoder: "TableEncoder | None", remedy: str | None = None
-    ) -> "Graph":
+    def read_as(self, about: "RunDescription", encoder: "TableEncoder | None") -> "Graph":
         """Read the graph for the model of a run: that of the run where none is named."""
         source = self
         if not any((self.edges, self.vertices, self.dataset, self.graph)):
@@ -302,7 +300,7 @@ class GraphOptions:
             settings = [*(self.settings or ()), *told]
             label = self.label or (known and known.label)
             source = replace(self, **origin, label=label, settings=settings)
-        return source.read(encoder=encoder, like=about.columns, remedy=remedy).graph
+        return source.read(encoder=encoder, like=about.columns).graph
 
     def join(
         self, known: "Graph", *, title: str, encoder: "TableEncoder | None", like: "Columns | None"

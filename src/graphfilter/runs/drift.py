@@ -305,14 +305,14 @@ class Drift:
         word = "new " if self.are_new else ""
         return count(self.n_compared, f"{word}vertex", f"{word}vertices")
 
-    def sentence(self, most: int = MOST_SAID) -> str:
+    def sentence(self) -> str:
         """Say what moved."""
         moved, n = self.beyond_chance, len(self.moves)
         of = f"{count(n, 'comparison')} of the {self.compared} with those of the fit"
         alarms = f"(a false alarm in at most {SIGNIFICANCE:.0%} of predictions)"
         if moved:
-            shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:most])
-            more = "; and more" if len(moved) > most else ""
+            shown = "; ".join(f"vertices with {move.sentence}" for move in moved[:MOST_SAID])
+            more = "; and more" if len(moved) > MOST_SAID else ""
             accuracy = "Answers may be less accurate: label some of these vertices to measure it."
             return (
                 f"Drift: of {of} {len(moved):,} beyond chance {alarms}: {shown}{more}. {accuracy}"

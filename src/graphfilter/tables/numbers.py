@@ -137,16 +137,14 @@ def _signs_of(word: str) -> tuple[bool, bool]:
     return bool(_STYLES["."].fullmatch(parts[4])), bool(_STYLES[","].fullmatch(parts[4]))
 
 
-def guess_decimal(cells: Cells, table: TableSource, decimal: str | None = None) -> str:
+def guess_decimal(cells: Cells, table: TableSource) -> str:
     """Return the decimal sign of a column alone: as told, by its cells, or by the table's hint.
 
     A lone point is decimal everywhere; a lone comma is what the hint says: decimal where commas do
     not separate columns.
     """
-    if (decimal := decimal or table.decimal) is not None:
-        return decimal
     signs = find_decimal_signs(cells)
-    return signs.choose(table.decimal_hint if "," in signs.unclear else ".")
+    return table.decimal or signs.choose(table.decimal_hint if "," in signs.unclear else ".")
 
 
 def parse_numbers(cells: Cells, decimal: str = ".", unit: str | None = None) -> Numbers:

@@ -267,7 +267,6 @@ def _named(text: str, *uploads: Path) -> str:
 SECONDS_TO_END = 5.0
 WAITING, TRAINING, PAUSED, COMPARING = "waiting", "training", "paused", "comparing"
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
-ENDED = (DONE, STOPPED, FAILED)
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
