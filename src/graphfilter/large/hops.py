@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,29 +54,6 @@ class KeptHops:
     arrays: list[StoredArray] = field(default_factory=list)
 
 
-def keep(
-    path: Path, made_of: str, shape: tuple[int, int], write: Callable[[], StoredArray]
-) -> Array | None:
-    """Return the hops of a header, mapped; made and written first where needed.
-
-    A file that is damaged, or of something else, is replaced. None where it cannot be written.
-    Both are logged.
-    """
-    try:
-        if path.exists():
-            return read_kept(path, made_of, shape)
-    except (DataFileError, ModelFileError, TypeError) as error:
-        _log_warning("Hops are made again: %s", error)
-    try:
-        # Until the header is written it is that of the file before, whose checksum then differs.
-        array = write()
-        write_checked_json(path, asdict(KeptHops(made_of, [array])))
-    except (DataFileError, OSError) as error:
-        _log_warning("Hops are not kept: %s", error)
-        return None
-    return map_array(path.parent, array)
-
-
 def read_kept(path: Path, made_of: str, shape: tuple[int, int]) -> Array:
     """Map the array of a header; raise where it is of something else, or damaged."""
     kept = convert(KeptHops, read_checked_json(path))
@@ -112,14 +89,19 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
     with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
         if folder is not None and n_bytes >= KEPT_FROM_BYTES:
             made_of = _sum_of_all(folder, graph, scaler, operator, n_hops)
-            kept = keep(
-                folder / POWERS_FILE,
-                made_of,
-                (n, n_parts * d),
-                lambda: _write(folder, graph, scaler, operator, shape),
-            )
-            if kept is not None:
-                return as_shared(kept.reshape(shape))
+            path, made = folder / POWERS_FILE, (n, n_parts * d)
+            try:
+                if path.exists():
+                    return as_shared(read_kept(path, made_of, made).reshape(shape))
+            except (DataFileError, ModelFileError, TypeError) as error:
+                _log_warning("Hops are made again: %s", error)
+            try:
+                # Until the header is written it is that of before, whose checksum then differs.
+                array = _write(folder, graph, scaler, operator, shape)
+                write_checked_json(path, asdict(KeptHops(made_of, [array])))
+                return as_shared(map_array(folder, array).reshape(shape))
+            except (DataFileError, OSError) as error:
+                _log_warning("Hops are not kept: %s", error)
         if n_bytes > memory_of_process():
             raise GraphError(
                 f"the hops of {graph.name} take {say_bytes(n_bytes)}, more than there is "

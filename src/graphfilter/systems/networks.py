@@ -108,8 +108,8 @@ def predict_into(
 ) -> None:
     """Pass the outputs of a network for every vertex to ``write``, block by block.
 
-    The answers of all vertices are never in memory. Neither are the logits of a network that reads
-    vertices one by one, nor those of one filter, which are put in files in ``folder``.
+    The answers of all vertices are never in memory. Neither are the logits of one filter, which are
+    put in files in ``folder``.
     """
     # Not of a class that is derived from it, whose forward is another.
     in_blocks = type(network) is models.FilterNetwork and network.eval().filters_logits()
@@ -119,17 +119,13 @@ def predict_into(
         threads_for(ready.work),
         scratch_folder("columns-", folder) as scratch,
     ):
-        groups = _filter_in_blocks(ready, scratch) if in_blocks else _logits_in_groups(ready)
-        for logits in groups:
-            write(prepared.task.answers(logits.double()).cpu().numpy())
-
-
-def _logits_in_groups(ready: _Ready) -> Iterator[Tensor]:
-    network, x = ready.networks[0].eval(), ready.x
-    if isinstance(network, models.HopNetwork) and isinstance(x, Tensor) and x.ndim == 3:
-        yield from (part for _, part in network.groups(ready.operator, x))
-        return
-    yield from network(ready.operator, x, None).split(ROWS_AT_ONCE)
+        if in_blocks:
+            groups = _filter_in_blocks(ready, scratch)
+        else:
+            logits = ready.networks[0].eval()(ready.operator, ready.x, None)
+            groups = iter(logits.split(ROWS_AT_ONCE))
+        for some in groups:
+            write(prepared.task.answers(some.double()).cpu().numpy())
 
 
 def _filter_in_blocks(ready: _Ready, folder: Path) -> Iterator[Tensor]:
