@@ -298,10 +298,8 @@ def collections() -> list[Any]:
 
 
 def _entries() -> dict[str, tuple[Dataset, Collection | None]]:
-    entries: dict[str, tuple[Dataset, Collection | None]] = {}
-    for collection in collections():
-        entries |= {name: (entry, collection) for name, entry in collection.DATASETS.items()}
-    return entries | {name: (entry, None) for name, (entry, _) in MADE.items()}
+    added = {n: (entry, one) for one in collections() for n, entry in one.DATASETS.items()}
+    return {**added, **{name: (entry, None) for name, (entry, _) in MADE.items()}}
 
 
 def _find(name: str) -> tuple[Dataset, Collection | None]:

@@ -273,8 +273,11 @@ class Graph:
             raise GraphError(f"an adjacency matrix must be a table; got a {type(matrix).__name__}.")
         if matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"an adjacency matrix must be square; got shape {matrix.shape}.")
-        if "directed" not in attributes and not _lists_edges_without_directions(matrix):
-            _warn_of_directions("the matrix is not symmetric: its")
+        if "directed" not in attributes:
+            above, below = sp.triu(matrix, 1), sp.tril(matrix, -1)
+            # A triangular matrix lists every edge once; that says nothing of directions.
+            if above.nnz and below.nnz and (above != below.T).nnz:
+                _warn_of_directions("the matrix is not symmetric: its")
         entries = sp.coo_array(matrix)
         if entries.data.dtype.kind in "iu":  # Repeats are added up: small types would overflow.
             entries = entries.astype(np.float64)
@@ -542,15 +545,6 @@ def _warn_of_directions(what: str) -> None:
         DirectionsDroppedWarning,
         stacklevel=4,
     )
-
-
-def _lists_edges_without_directions(matrix: Any) -> bool:
-    """Return whether a square matrix is symmetric, whatever its diagonal, or triangular.
-
-    A triangular matrix lists every edge once; that says nothing of directions.
-    """
-    above, below = sp.triu(matrix, 1), sp.tril(matrix, -1)
-    return not above.nnz or not below.nnz or (above != below.T).nnz == 0
 
 
 def links_checksum(graph: Graph) -> str:

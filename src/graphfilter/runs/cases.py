@@ -164,10 +164,8 @@ class CaseBook:
     @classmethod
     def of_fit(cls, fit: Fit) -> Self:
         """Return the cases of a fit, before its run is written."""
-        labels = Cases.of(fit).words(fit.task, fit.names)
-        words, source = None, fit.plan.source
-        if source.encoder is not None and "edges" in source.origin:
-            words = _edge_words(source.encoder, source.origin, fit.plan.graph)
+        labels, source = Cases.of(fit).words(fit.task, fit.names), fit.plan.source
+        words = _edge_words(source.encoder, source.origin, fit.plan.graph)
         return cls(
             fit.estimator, fit.estimator.graph_, fit.outputs, labels, fit.user_decision, words
         )
@@ -186,7 +184,6 @@ class CaseBook:
         Raises a :class:`ModelFileError` where no graph is given, and none is kept.
         """
         names, task = [str(name) for name in estimator.target_names_], estimator.task_
-        words = None
         if graph is not None:
             target = with_features(graph)[0]
             outputs = predict_graph(estimator, run, graph)
@@ -200,9 +197,7 @@ class CaseBook:
             raise ModelFileError(f"{folder}: keeps no answers of its own; name the tables.")
         path = Path(folder) / loading.CASES_FILE
         cases = Cases.read(path, run.cases_sha256, graph.n_vertices, len(names))
-        if encoder is not None:
-            words = _edge_words(encoder, run.origin, graph)
-        labels = cases.words(task, names)
+        labels, words = cases.words(task, names), _edge_words(encoder, run.origin, graph)
         return cls(estimator, graph, cases.outputs, labels, run.decision, words)
 
     def number(self, vertex: Any) -> int:
@@ -307,12 +302,14 @@ class CaseBook:
         )  # fmt: skip
 
 
-def _edge_words(encoder: TableEncoder, origin: Any, graph: Graph) -> explanation.EdgeWords | None:
+def _edge_words(
+    encoder: TableEncoder | None, origin: Any, graph: Graph
+) -> explanation.EdgeWords | None:
     """Return what says the columns of the edges between two vertices, by number.
 
     None where the table of the fit is not there any more; nothing is said where it cannot be read.
     """
-    roles = dict(encoder.roles)
+    roles = {} if encoder is None else dict(encoder.roles)
     if "edges" not in origin or not {"source", "target"} <= roles.keys():
         return None
     text = TextOptions(*(origin.get(name) for name in ("delimiter", "encoding", "decimal")))

@@ -273,8 +273,7 @@ class Beside:
 def ways_of(roles: EdgeRoles, pairs: NDArray[np.int32], directed: bool) -> tuple[str, ...]:
     """Return whether what is sent and received differs: not where no vertex does both."""
     has_ways = directed or (key_of(roles.source), key_of(roles.target)) not in NO_WAYS
-    both = len(np.intersect1d(*pairs.T)) > 0 if has_ways else False
-    return ("sent", "received") if both else ("",)
+    return ("sent", "received") if has_ways and len(np.intersect1d(*pairs.T)) else ("",)
 
 
 # So many vertices that share a value are all joined; each of more with eight others.
