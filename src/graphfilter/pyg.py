@@ -28,24 +28,4 @@ once and handed to every layer: ``conv(x, prepare_operator(edge_index))``. Aroun
   mask of edges do not work. Nor are there gradients of gradients.
 """
 
-from graphfilter.filters.pyg import (
-    ChebyshevFilterConv,
-    ExactPageRankFilterConv,
-    FilterConv,
-    HorizontalFilterConv,
-    PageRankFilterConv,
-    PowerFilterConv,
-    StackedFilterConv,
-    prepare_operator,
-)
-
-__all__ = [
-    "ChebyshevFilterConv",
-    "ExactPageRankFilterConv",
-    "FilterConv",
-    "HorizontalFilterConv",
-    "PageRankFilterConv",
-    "PowerFilterConv",
-    "StackedFilterConv",
-    "prepare_operator",
-]
+from graphfilter.filters.pyg import *

@@ -45,6 +45,15 @@ from graphfilter.training.tasks import Classification
 from graphfilter.util.errors import ConfigError, GraphError, check_name, check_number
 from graphfilter.util.words import count
 
+__all__ = [
+    "GraphClassifier",
+    "GraphRegressor",
+    "SGFClassifier",
+    "SGFRegressor",
+    "SystemClassifier",
+    "SystemRegressor",
+]
+
 AUTO = "auto"
 ScaleName = Literal["auto", "identity", "log", "rank"]
 

@@ -31,6 +31,17 @@ from graphfilter.operators.operator import NORMALISED
 from graphfilter.operators.polynomial import Basis
 from graphfilter.util.errors import ConfigError, GraphError, check_count, check_name
 
+__all__ = [
+    "ChebyshevFilterConv",
+    "ExactPageRankFilterConv",
+    "FilterConv",
+    "HorizontalFilterConv",
+    "PageRankFilterConv",
+    "PowerFilterConv",
+    "StackedFilterConv",
+    "prepare_operator",
+]
+
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
 
 

@@ -49,6 +49,8 @@ from graphfilter.training.epoch import ASKED, SUPERFLUOUS
 from graphfilter.util.errors import ConfigError, GraphFilterError
 from graphfilter.util.machine import share_of_threads, thread_limit
 
+__all__ = ["train_system"]
+
 # On small graphs chance in training matters, and time does not: each member is trained from
 # several seeds, so many that their vertices add up to this.
 REPEATED_VERTICES, MOST_REPEATS = 8000, 5

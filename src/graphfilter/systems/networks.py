@@ -37,6 +37,8 @@ from graphfilter.util.files import scratch_folder
 from graphfilter.util.machine import blocks, threads_for
 from graphfilter.util.records import RowsFile
 
+__all__ = ["Outcome", "predict_networks"]
+
 # Vertices whose logits become answers at a time, and columns that are filtered at a time.
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 13, 16
 

@@ -30,6 +30,8 @@ from graphfilter.systems.system import System, nested_configs
 from graphfilter.training import TrainConfig
 from graphfilter.util.errors import ConfigError
 
+__all__ = ["system_of"]
+
 _TAKEN = (
     "a system or its name, a filter, the config of a filter or network, or a torch.nn.Module (its "
     "class, an instance, or a function of n_features and n_classes that makes one)"

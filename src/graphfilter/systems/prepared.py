@@ -31,6 +31,8 @@ from graphfilter.training import CLASSIFICATION, TargetScale, Task
 from graphfilter.training.tasks import choose_scale
 from graphfilter.util.errors import GraphError
 
+__all__ = ["Prepared"]
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

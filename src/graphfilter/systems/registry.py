@@ -26,6 +26,8 @@ from graphfilter.systems.system import PAPER, Committee, System
 from graphfilter.util.errors import ConfigError, check_name
 from graphfilter.util.plugins import SYSTEMS as PLUG_INS, load_plug_ins
 
+__all__ = ["SYSTEMS", "find_system", "get_system"]
+
 # Graphs on which one class is rare, whose own metric is the ROC AUC.
 BY_RANK: dict[str, Mapping[str, Any]] = {
     name: {"monitor": "roc_auc"} for name in ("minesweeper", "tolokers")

@@ -34,6 +34,8 @@ from graphfilter.splits import Split
 from graphfilter.training import TrainConfig
 from graphfilter.util.errors import ConfigError, check_name
 
+__all__ = ["PAPER", "System"]
+
 PAPER = TrainConfig()
 
 Predict = Callable[[Graph, Split], NDArray[np.float64]]
