@@ -127,7 +127,7 @@ def test_interrupted_committee_resumes_to_the_same_bits(tmp_path: Path) -> None:
 
     def stop(progress: Progress) -> None:
         seen.append(progress.stage)
-        if progress.stage.startswith("fixed low-pass") and progress.epoch == 2:
+        if progress.stage.startswith("fixed average") and progress.epoch == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -141,7 +141,7 @@ def test_interrupted_committee_resumes_to_the_same_bits(tmp_path: Path) -> None:
     resumed = train(system, callback=Callback(note, checkpoint=path, resume=True))
     np.testing.assert_array_equal(resumed.probabilities, whole.probabilities)
     assert not any(stage.startswith("features alone") for stage in trained)
-    assert any(stage.startswith("fixed low-pass") and stage.endswith(" 3") for stage in trained)
+    assert any(stage.startswith("fixed average") and stage.endswith(" 3") for stage in trained)
 
 
 def test_asked_to_stop_it_weighs_what_it_has() -> None:
@@ -423,7 +423,7 @@ def test_members_that_have_learned_nothing_are_not_judged_yet() -> None:
         assert bool(outcome.parts[1].superfluous) == stopped
 
 
-@pytest.mark.parametrize("when", [("fixed low-pass", 12), ("", 32)])
+@pytest.mark.parametrize("when", [("fixed average", 12), ("", 32)])
 def test_committee_interrupted_in_any_round_resumes_to_the_same_bits(
     tmp_path: Path, when: tuple[str, int]
 ) -> None:
@@ -524,7 +524,7 @@ def test_answer_so_far_of_an_interrupted_committee_is_had_without_training(tmp_p
     path = tmp_path / "checkpoint.safetensors"
 
     def interrupt(progress: Progress) -> None:
-        if progress.stage.startswith("fixed low-pass") and progress.epoch == 2:
+        if progress.stage.startswith("fixed average") and progress.epoch == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -197,7 +197,7 @@ def test_interrupted_it_resumes_to_the_same_bits(tmp_path: Path) -> None:
     whole = train(system)
 
     def stop(progress: Progress) -> None:
-        if progress.stage.startswith("fixed low-pass") and progress.epoch == 2:
+        if progress.stage.startswith("fixed average") and progress.epoch == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

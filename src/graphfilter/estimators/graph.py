@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -517,6 +517,7 @@ class OfCommittee(VertexEstimator):
 
     effort: Literal["full", "low", "high"] = "full"
     seconds: float | None = None
+    refit: bool | None = None
     max_epochs: int | None = None
     patience: int | None = None
 
@@ -532,7 +533,10 @@ class OfCommittee(VertexEstimator):
 
     def build_system(self, **chosen: Any) -> System:
         name, limits = EFFORTS[check_name("effort", self.effort, EFFORTS)], self.limits
-        return get_system(name).with_(**limits).choosing_by(chosen.get("monitor"))
+        system = get_system(name).with_(**limits).choosing_by(chosen.get("monitor"))
+        if self.refit is None:
+            return system
+        return replace(system, refits=self.refit, refits_networks=self.refit)
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -609,6 +613,11 @@ class GraphClassifier(OfCommittee, VertexClassifier):
     seconds : float, optional
         Time limit in seconds: members that are not done by then predict with what they have
         learned. At least one is trained. Without it there is no limit.
+    refit : bool, optional
+        Whether members learn from validation vertices too in the end. None: those that are fitted
+        in seconds do; True: networks, too, for as many epochs as were best, which takes about as
+        long again. Where labels are few all are learned from in any case: of the five networks of a
+        member each leaves a fifth out.
     feature_scaling : {'auto', 'none', 'row', 'standardise'}
         See :class:`~graphfilter.models.scaling.FeatureScaler`.
     max_epochs, patience, monitor : int, int and str, optional
@@ -663,7 +672,7 @@ class GraphRegressor(OfCommittee, VertexRegressor):
     scale : {'auto', 'identity', 'log', 'rank'}, or one of them per number
         On which scale the numbers are learned: 'auto' takes the one on which boosted trees give
         validation vertices the highest likelihood (:class:`~graphfilter.training.TargetScale`).
-    seconds, feature_scaling, max_epochs, patience, monitor, validation_fraction, \
+    seconds, refit, feature_scaling, max_epochs, patience, monitor, validation_fraction, \
 calibration_fraction, device, random_state, verbose
         As in :class:`~graphfilter.GraphClassifier`; ``monitor`` is 'r2' or 'loss'.
 

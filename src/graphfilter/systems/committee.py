@@ -163,7 +163,7 @@ def train_committee(request: networks.Request, committee: Committee) -> list[Com
     with networks.own_torch_state(gradients=True):
         training = _Training(request, priors)
         for system in systems:
-            n_first = n_seeds = repeats(system, graph, committee.least_repeats)
+            n_first = n_seeds = repeats(system, graph, committee)
             if foldings is not None:
                 n_first = n_seeds = N_FOLDS
             elif rounds and prepared.device == "cpu":
@@ -236,11 +236,13 @@ def has_few_labels(committee: Committee, graph: Graph, splits: Sequence[Split]) 
     return allowed and n_labelled <= committee.few_labels
 
 
-def repeats(system: System, graph: Graph, least: int = 1) -> int:
+def repeats(system: System, graph: Graph, committee: Committee) -> int:
     """Return from how many seeds a member is trained on a graph."""
-    if system.is_fitted:  # Little in them is drawn.
+    if system.is_fitted or committee.refits_networks:  # Little in the former is drawn.
         return 1
-    return max(least, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1)))
+    return max(
+        committee.least_repeats, min(MOST_REPEATS, REPEATED_VERTICES // max(graph.n_vertices, 1))
+    )
 
 
 def repeated_seed(seed: int, repeat: int) -> int:

@@ -33,12 +33,13 @@ from graphfilter.systems.networks import (
     learned_targets,
     predict_networks,
     rows_of,
+    train_networks,
 )
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import NO_FOLD, Prepared, held_folds
-from graphfilter.systems.system import System
+from graphfilter.systems.system import Committee, System
 from graphfilter.training import REGRESSION, Task
-from graphfilter.training.epoch import SUPERFLUOUS
+from graphfilter.training.epoch import ASKED, SUPERFLUOUS
 
 # Shares of a graph's vertices that are known, at which members are weighed as in between the
 # fitted graph (1) and one of which nothing is known (0).
@@ -104,9 +105,21 @@ class Part:
 
     def fitted_to_all(self, request: Request) -> Part:
         """Return the part with a second run, which has learned from validation vertices too."""
-        (first,) = self.runs
-        assert isinstance(first.network, Fitted)
-        second = fit_rows(replace(request, system=self.system), first.network)
+        (first,), request = self.runs, replace(request, system=self.system)
+        if isinstance(first.network, Fitted):
+            second = fit_rows(request, first.network)
+        else:
+            (split,), stage = request.splits, f"{self.system.title}, with all labels (1 of 1)"
+            callback = request.callback.keeping(None).passing_on(
+                lambda progress: request.callback.on_epoch(replace(progress, stage=stage))
+            )
+            both = np.sort(np.concatenate([split.train, split.val]))
+            best = self.system.limited(first.result.best_epoch or 1)
+            every = [Split(both, both[:0], split.test)]
+            asked = replace(request, system=best, splits=every, callback=callback)
+            second = replace(train_networks(asked)[0], system=self.system)
+            if second.result.stopped == ASKED:
+                return self
         held = np.full(request.prepared.graph.n_vertices, NO_FOLD, dtype=np.int8)
         held[request.splits[0].val] = 0
         part = Part.of(self.system, [first, second], request.prepared.task, held)
@@ -219,7 +232,7 @@ def weigh_parts(
     """Weigh members on the validation vertices of a split.
 
     Where every labelled vertex is answered for without its label, they are weighed on all. Where a
-    committee ``refits``, cheap members then learn from validation vertices too. Of numbers what the
+    committee ``refits``, some members then learn from validation vertices too. Of numbers what the
     members together miss at neighbours is added.
     """
     prepared, (split,), (seed,) = request.prepared, request.splits, request.seeds
@@ -262,12 +275,13 @@ def weigh_parts(
     elsewhere_pool = weigh(movable, elsewhere) if movable.any() else pool
     leading = parts[int(pool.shares.argmax())].runs[0]
     growing_pools = tuple(weigh(everyone, pooling.read(outputs)) for outputs in of_new)
+    networks_too = isinstance(request.system, Committee) and request.system.refits_networks
     if held_out is None and refits:
         # Weights, and what validation vertices are told, are of models that have not seen them.
         parts = [
             part.fitted_to_all(request)
             if part.system.model is not None
-            and part.system.model.refits
+            and (part.system.model.refits or networks_too)
             and max(pool.shares[i], elsewhere_pool.shares[i]) >= LEAST_REFITTED
             else part
             for i, part in enumerate(parts)

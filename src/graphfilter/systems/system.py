@@ -227,7 +227,7 @@ STEPS, LAYERS_OF_WIDE, DROPOUT_OF_WIDE = 6, 12, 0.2
 # channels each has fewer, so that an epoch costs the same.
 LAYERS_OF_CHANNELS = 48
 
-_OF_COMMITTEE = ("loss_up_to", "folds_up_to", "few_labels", "refits")
+_OF_COMMITTEE = ("loss_up_to", "folds_up_to", "few_labels", "refits", "refits_networks")
 _SHARED = ("max_epochs", "patience", "monitor")
 
 
@@ -262,6 +262,8 @@ class Committee(System):
         are chosen by loss, and nobody is judged before the end.
     refits : bool
         Whether cheap members learn from validation vertices too in the end.
+    refits_networks : bool
+        Whether networks do, too, for as many epochs as were best: each is trained from one seed.
     """
 
     members: tuple[System, ...] = ()
@@ -273,6 +275,7 @@ class Committee(System):
     folds_up_to: int = 0
     few_labels: int = 0
     refits: bool = False
+    refits_networks: bool = False
 
     @property
     def trained(self) -> bool:
