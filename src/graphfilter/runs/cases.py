@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -453,12 +454,18 @@ def find_reasons(fit: Fit, book: CaseBook | None) -> dict[int, explanation.Expla
     return {vertex: why for vertex, why in found if why.because()}
 
 
+# Asked for by every list of a fit, and a pass over all its edges.
+_SIDES: WeakKeyDictionary[Plan, NDArray[np.bool_]] = WeakKeyDictionary()
+
+
 def to_answer(fit: Fit) -> Index:
     """Return the vertices whose prediction is of use: unlabelled ones, or else test ones.
 
     Only those that can have a label.
     """
-    parts, can = fit.plan.parts, labelled_side(fit.plan.graph, fit.plan.is_labelled)
+    if fit.plan not in _SIDES:
+        _SIDES[fit.plan] = labelled_side(fit.plan.graph, fit.plan.is_labelled)
+    parts, can = fit.plan.parts, _SIDES[fit.plan]
     kinds = (~fit.plan.is_labelled, parts == "test", parts == "val", np.full(len(parts), True))
     return next(np.flatnonzero(kind & can) for kind in kinds if (kind & can).any())
 
