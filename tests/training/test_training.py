@@ -32,7 +32,7 @@ from graphfilter.training import (
     loop as cohorts,
     train,
 )
-from graphfilter.training.callbacks import SILENT, LoggedProgress
+from graphfilter.training.callbacks import SILENT, logged
 from graphfilter.training.epoch import Batches, FitResult, Run, keep_best
 from graphfilter.training.tasks import Lesson
 from graphfilter.util.errors import ConfigError, GraphError, ModelFileError
@@ -534,7 +534,8 @@ def test_silent_callbacks_have_nothing_prepared_for_them() -> None:
     assert not SILENT.watches
     assert not SILENT.part("x").of_compared().watches
     assert Counting().watches
-    assert LoggedProgress().watches
+    with logged() as callback:
+        assert callback.watches
 
 
 def batches(n: int, pool: int, batch: int) -> Batches:

@@ -26,6 +26,7 @@ from graphfilter.operators import OPERATORS
 from graphfilter.splits import Split
 from graphfilter.systems import Outcome, Prepared, System, get_system
 from graphfilter.systems.committee import for_task
+from graphfilter.systems.networks import Request
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.outside import system_of
 from graphfilter.systems.prepared import find_scale
@@ -36,7 +37,6 @@ from graphfilter.training import (
     CLASSIFICATION,
     REGRESSION,
     SCALES,
-    Callback,
     TargetScale,
     Task,
     TrainConfig,
@@ -526,10 +526,10 @@ class OfCommittee(VertexEstimator):
         if self.seconds is not None and not check_number("seconds", self.seconds) >= 0:
             raise ConfigError(f"seconds must not be negative; got {self.seconds}.")
 
-    def train_on(self, *what: Any, callback: Callback, **options: Any) -> Trained:
+    def train_on(self, request: Request, chosen: dict[str, Any]) -> Trained:
         if self.seconds is not None:
-            callback = callback.within(self.seconds)
-        return super().train_on(*what, callback=callback, **options)
+            request = replace(request, callback=request.callback.within(self.seconds))
+        return super().train_on(request, chosen)
 
     def build_system(self, **chosen: Any) -> System:
         name, limits = EFFORTS[check_name("effort", self.effort, EFFORTS)], self.limits
@@ -844,22 +844,16 @@ class AdaptiveEstimator(VertexEstimator):
             chosen["dropout"] = DROPOUT_OF_CLASSES if target.task.one_class else DROPOUT
         return chosen
 
-    def train_on(
-        self,
-        prepared: Prepared,
-        split: Split,
-        seeds: Sequence[int],
-        chosen: dict[str, Any],
-        **options: Any,
-    ) -> Trained:
+    def train_on(self, request: Request, chosen: dict[str, Any]) -> Trained:
         """Train the filter; where edges have directions or types, with and without them.
 
         The operator 'auto' uses them where that is better on the validation vertices.
         """
+        prepared, split = request.prepared, request.splits[0]
         graph = prepared.graph
         if self.operator == AUTO:
             chosen = {**chosen, "operator": PLAIN}
-        plain, _, _ = super().train_on(prepared, split, seeds, chosen, **options)
+        plain, _, _ = super().train_on(request, chosen)
         parts = ["directions"] if graph.directed else []
         if graph.kinds is not None:
             parts.append(count(len(graph.kinds.names), "edge type"))
@@ -868,9 +862,9 @@ class AdaptiveEstimator(VertexEstimator):
             return plain, chosen, ()
         if self.operator != AUTO or not len(split.val):
             return plain, chosen, (f"{what} not used; operator='channels' uses them.",)
-        options["callback"] = options["callback"].part(CHANNELS)
+        request = replace(request, callback=request.callback.part(CHANNELS))
         of_channels = {**chosen, "operator": CHANNELS}
-        rich, _, _ = super().train_on(prepared, split, seeds, of_channels, **options)
+        rich, _, _ = super().train_on(request, of_channels)
         monitor = prepared.task.resolve(self.build_system(**chosen).config.monitor)
         without, with_ = (_score(outcomes, monitor) for outcomes in (plain, rich))
         used = with_ > without

@@ -57,12 +57,14 @@ from graphfilter.models.scaling import SCALINGS, ScalingName
 from graphfilter.spectral.diagnosis import known_frequency
 from graphfilter.spectral.plot import FilterView, plot_view
 from graphfilter.splits import Split, set_aside, stratified
-from graphfilter.systems import Outcome, Prepared, System, train_system
+from graphfilter.systems import Outcome, Prepared, System
+from graphfilter.systems.committee import train_request
+from graphfilter.systems.networks import Request
 from graphfilter.systems.outcome import CommitteeOutcome
 from graphfilter.systems.prepared import NO_FOLD
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.training import Callback, FitResult, Monitor, TargetScale, Task
-from graphfilter.training.callbacks import SILENT, LoggedProgress, callback_from
+from graphfilter.training.callbacks import SILENT, callback_from, logged
 from graphfilter.training.scores import is_rare
 from graphfilter.util.errors import (
     ChangedVerticesWarning,
@@ -210,17 +212,10 @@ class VertexEstimator(BaseEstimator):
         """Return the scale of each number that is learned; none of classes and labels."""
         return ()
 
-    def train_on(
-        self,
-        prepared: Prepared,
-        split: Split,
-        seeds: Sequence[int],
-        chosen: dict[str, Any],
-        **options: Any,
-    ) -> Trained:
-        """Train the system; ``options`` are those of :func:`~graphfilter.systems.train_system`."""
-        system = self.build_system(**chosen)
-        return train_system(prepared, system, [split] * len(seeds), seeds, **options), chosen, ()
+    def train_on(self, request: Request, chosen: dict[str, Any]) -> Trained:
+        """Train the system of the parameters, with the values of those that were left open."""
+        request = dataclasses.replace(request, system=self.build_system(**chosen))
+        return train_request(request), chosen, ()
 
     def take_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what else a subclass wants to know of the training."""
@@ -324,10 +319,10 @@ class VertexEstimator(BaseEstimator):
         if target.values is not None:
             prepared = dataclasses.replace(prepared, targets=target.learned(scales))
         weights = self.class_weights(target, split)
-        with LoggedProgress(callback) if self.verbose else nullcontext(callback) as callback:
-            outcomes, chosen, notes = self.train_on(
-                prepared, split, seeds, chosen, class_weight=weights, callback=callback
-            )
+        with logged(callback) if self.verbose else nullcontext(callback) as callback:
+            system, splits = self.build_system(**chosen), [split] * len(seeds)
+            request = Request(prepared, system, splits, seeds, weights, callback)
+            outcomes, chosen, notes = self.train_on(request, chosen)
         # The same in all: it depends on the split alone.
         held = outcomes[0].held if isinstance(outcomes[0], CommitteeOutcome) else None
         n_epochs = max(outcome.n_epochs for outcome in outcomes)

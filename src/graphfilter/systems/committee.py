@@ -110,20 +110,25 @@ def train_system(
     callback = callback_from(callback, earlier)
     if earlier:
         raise TypeError(f"train_system() takes no {next(iter(earlier))}.")
-    past = prepared.past
-    if past is not prepared and system.keeps_graph:
+    request = networks.Request(prepared, system, splits, seeds, class_weight, callback)
+    return train_request(request)
+
+
+def train_request(request: networks.Request) -> Sequence[networks.Outcome]:
+    """Do what :func:`train_system` says."""
+    now, system = request.prepared, request.system
+    past = now.past
+    if past is not now and system.keeps_graph:
         raise ConfigError(
             f"{system.name} can predict only the graph it was trained on, so it cannot be trained "
             "on earlier edges. Leave out `as_of`, or name another system."
         )
-    request = networks.Request(
-        past, system, splits, seeds, class_weight, callback, of_past=past is not prepared
-    )
+    request = replace(request, prepared=past, of_past=past is not now)
     if isinstance(system, Committee):
         outcomes = train_committee(request, system)
     else:
         outcomes = networks.train_networks(request)
-    return outcomes if past is prepared else [answer_now(each, prepared) for each in outcomes]
+    return outcomes if past is now else [answer_now(each, now) for each in outcomes]
 
 
 def train_committee(request: networks.Request, committee: Committee) -> list[CommitteeOutcome]:

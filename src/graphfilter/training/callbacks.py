@@ -11,7 +11,8 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -246,51 +247,44 @@ def callback_from(callback: Callback | None, options: dict[str, Any]) -> Callbac
     return Callback(earlier.pop("on_epoch", None), **earlier)
 
 
-class LoggedProgress(Callback):
-    """Logs a line every two seconds and at the end, besides what another callback does.
+@contextmanager
+def logged(callback: Callback = SILENT) -> Generator[Callback]:
+    """Log a line every two seconds and at the end, besides what a callback does.
 
     The lines go to the logger ``graphfilter`` at level INFO. Where nobody has configured logging,
     they go to standard error within the ``with`` block.
     """
+    level, handler, last, at = LOGGER.level, None, list[Progress](), time.monotonic()
 
-    def __init__(self, callback: Callback = SILENT) -> None:
-        super().__init__(callback.on_epoch, **callback._kept_in(callback.checkpoint))
-        self._last: Progress | None = None
-        self._logged = time.monotonic()
-        self._handler: logging.Handler | None = None
-        self._level = LOGGER.level
+    def note(progress: Progress) -> None:
+        nonlocal at
+        last[:] = [progress]
+        if time.monotonic() - at >= SECONDS_BETWEEN_LINES:
+            at = time.monotonic()
+            _log(progress)
 
-    def __enter__(self) -> Self:
-        if not LOGGER.hasHandlers():
-            self._handler = logging.StreamHandler(sys.stderr)
-            self._handler.setFormatter(logging.Formatter("%(message)s"))
-            LOGGER.addHandler(self._handler)
-            LOGGER.setLevel(logging.INFO)
-        return self
+    if not LOGGER.hasHandlers():
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        LOGGER.addHandler(handler)
+        LOGGER.setLevel(logging.INFO)
+    try:
+        yield callback.also(note)
+    finally:
+        for progress in last:
+            _log(progress)
+        if handler is not None:
+            LOGGER.removeHandler(handler)
+            LOGGER.setLevel(level)
 
-    def __exit__(self, *_: object) -> None:
-        if self._last is not None:
-            self._log(self._last)
-        if self._handler is not None:
-            LOGGER.removeHandler(self._handler)
-            LOGGER.setLevel(self._level)
 
-    def on_epoch(self, progress: Progress) -> bool | None:
-        self._last = progress
-        if time.monotonic() - self._logged >= SECONDS_BETWEEN_LINES:
-            self._logged = time.monotonic()
-            self._log(progress)
-        return super().on_epoch(progress)
-
-    def _log(self, progress: Progress) -> None:
-        score = progress.val_score
-        # Shares in percent, R² as it is.
-        shown = f"{score:.3f}" if progress.score_name == "r2" else f"{100 * score:.1f} %"
-        LOGGER.info(
-            "epoch %d of at most %d: loss %.3f, validation %s %s",
-            progress.epoch,
-            progress.max_epochs,
-            progress.loss,
-            SCORE_NAMES[progress.score_name],
-            shown if math.isfinite(score) else "unknown",
-        )
+def _log(progress: Progress) -> None:
+    score = progress.val_score
+    # Shares in percent, R² as it is.
+    shown = f"{score:.3f}" if progress.score_name == "r2" else f"{100 * score:.1f} %"
+    name = SCORE_NAMES[progress.score_name]
+    LOGGER.info(
+        "epoch %d of at most %d: loss %.3f, validation %s %s",
+        progress.epoch, progress.max_epochs, progress.loss, name,
+        shown if math.isfinite(score) else "unknown",
+    )  # fmt: skip
