@@ -110,6 +110,7 @@ def test_two_tables_are_dropped_fitted_watched_and_their_report_opened(
     seen.keep("studio")
     with page.expect_popup() as popup:
         page.locator("#run-1 >> text=Open the report").click()
+    popup.value.wait_for_load_state()
     assert "v: what graphfilter learned" in popup.value.title()
     popup.value.close()
     with page.expect_download() as download:

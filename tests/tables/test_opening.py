@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import graphfilter as gf
@@ -100,3 +102,13 @@ def test_unknown_ends_are_counted_and_named(tmp_path: Path) -> None:
         read_tables(edges, table)
     assert caught.value.line == 3
     assert gf.read_tables(edges, table, allow_missing=True)[0].n_edges == 1
+
+
+def test_infinite_numbers_are_looked_for_where_cells_are_words(tmp_path: Path) -> None:
+    """A column of lists or maps stays what it is."""
+    table = {"id": ["p", "q"], "x": [1.0, np.inf], "l": [[], []], "m": [{"k": 1}, None]}
+    pq.write_table(pa.table(table), tmp_path / "v.parquet")
+    graph, _ = read_tables(None, tmp_path / "v.parquet", allow_missing=True)
+    said = "\n".join(graph.notes)
+    assert "1 infinite number of 'x' missing" in said
+    assert "column 'm' left out" in said

@@ -138,8 +138,10 @@ def _tidied(table: TableSource, *, drop: bool, infinite: bool) -> TableSource:
         shown = [f"{place_of_row(table, int(row))[1]:,}" for row in numbers[:_MOST_SHOWN]]
         return f"{word}s {', '.join(shown)}{', ...' if len(numbers) > _MOST_SHOWN else ''}"
 
-    for i, name in enumerate(rows.column_names if infinite else ()):
+    for i, name in enumerate(rows.column_names):
         column = rows.column(i)
+        if not (infinite and is_usable(column.type)):
+            continue
         words, codes = distinct(as_text(column, trim=True))
         if (bad := np.array([_is_infinite(word) for word in words], bool)).any():
             mask = bad[codes]
