@@ -529,7 +529,9 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
     options: Any = {**_CHECKED, "ensure_min_samples": 2 if reset else 1}
     odd = _odd_column(features)
     if reset:
-        estimator.encoder_ = None if odd is None else _fit_encoder(features)
+        estimator.encoder_ = None if odd is None else TableEncoder.fit(_arrow(features), _NAME)
+        if (encoder := estimator.encoder_) is not None and not encoder.columns:
+            raise GraphError(f"X must have a column to learn from: {' '.join(encoder.notes)}")
     encoder = estimator.encoder_
     if encoder is not None:
         if not _is_table(features):
@@ -543,7 +545,14 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
         return checked
     if odd is not None:
         raise GraphError(f"X must hold numbers, as in the fit; column {odd}. Fill it in.")
-    features = _in_order_of_the_fit(estimator, features, reset)
+    columns, known = (
+        getattr(features, "columns", None),
+        getattr(estimator, "feature_names_in_", None),
+    )
+    if not (reset or known is None or columns is None or callable(columns)):
+        names, wanted = list(columns), known.tolist()
+        if names != wanted and len(set(names)) == len(names) and set(names) == set(wanted):
+            features = features[wanted]  # In the order of the fit.
     return narrowed(validate_data(estimator, features, reset=reset, **options))
 
 
@@ -592,18 +601,6 @@ def _features_of(estimator: FittedEstimator, held: Any, reset: bool) -> Any:
     return checked
 
 
-def _in_order_of_the_fit(estimator: FittedEstimator, X: Any, reset: bool) -> Any:
-    """Return a DataFrame with its columns in the order of the fit, where they are the same ones."""
-    known = getattr(estimator, "feature_names_in_", None)
-    columns = getattr(X, "columns", None)
-    if reset or known is None or columns is None or callable(columns):
-        return X
-    names, wanted = list(columns), known.tolist()
-    if names == wanted or len(set(names)) < len(names) or set(names) != set(wanted):
-        return X
-    return X[wanted]
-
-
 def plain_features(X: Any) -> Any:
     """Return X without a gradient; masked cells and numbers beyond any float are refused."""
     features = detached(X, "X")
@@ -613,14 +610,6 @@ def plain_features(X: Any) -> Any:
     if n := int(np.ma.count_masked(features)):
         raise GraphError(f"X must hold a number in every cell; {n:,} are masked. Fill them in.")
     return features.data
-
-
-def _fit_encoder(X: Any) -> TableEncoder:
-    """Return how the columns of a table become numbers."""
-    encoder = TableEncoder.fit(_arrow(X), _NAME)
-    if not encoder.columns:
-        raise GraphError(f"X must have a column to learn from: {' '.join(encoder.notes)}")
-    return encoder
 
 
 def _is_table(X: Any) -> bool:

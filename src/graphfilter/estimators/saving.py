@@ -166,6 +166,9 @@ def save_estimator(
             numbers |= {"model": system.describe(), "columns": member.columns}
             numbers["held_fold"] = member.held_fold
         described.append(numbers)
+    classes, kind = estimator.target_names_.tolist(), str(estimator.target_names_.dtype)
+    if not all(isinstance(name, str | int | float) for name in classes):
+        raise GraphFilterError("class names must be strings or numbers to be saved.")
     content = {
         "format": FORMAT,
         "version": __version__,
@@ -173,7 +176,7 @@ def save_estimator(
         "parameters": _plain_parameters(estimator),
         "task": estimator.task_.name,
         "is_column": estimator.is_column_,
-        "classes": _plain_classes(estimator.target_names_),
+        "classes": {"dtype": kind if kind in CLASS_DTYPES else "object", "names": classes},
         "n_features": n_features,
         "scaling": estimator.scaler_.scaling,
         "scales": [scale.name for scale in estimator.target_scales_],
@@ -188,14 +191,6 @@ def save_estimator(
     if isinstance(first := estimator.members_[0], ChannelNetwork) and first.channels:
         content["channels"] = list(first.channels)
     records.write_checked_json(folder / CONFIG_FILE, content)
-
-
-def _plain_classes(classes: np.ndarray) -> dict[str, Any]:
-    names = classes.tolist()
-    if not all(isinstance(name, str | int | float) for name in names):
-        raise GraphFilterError("class names must be strings or numbers to be saved.")
-    kind = str(classes.dtype)
-    return {"dtype": kind if kind in CLASS_DTYPES else "object", "names": names}
 
 
 def _plain_parameters(estimator: FittedEstimator) -> dict[str, Any]:

@@ -160,13 +160,11 @@ def _likeness(prepared: Prepared) -> Callable[[Index], NDArray[np.float64]]:
     parts = np.split(np.arange(columns.shape[1]), ends)
     del parts[3]  # The degrees.
     kept = np.concatenate(parts)
-    lengths = [max(np.sqrt(_mean_square(columns[:, p[0] : p[-1] + 1])), 1e-30) for p in parts]
+
+    def mean_square(own: NDArray[np.float32]) -> np.float64:
+        blocks = np.array_split(own, 1 + len(own) // AT_ONCE)
+        return np.concatenate([np.square(b, dtype=np.float64).sum(axis=1) for b in blocks]).mean()
+
+    lengths = [max(np.sqrt(mean_square(columns[:, p[0] : p[-1] + 1])), 1e-30) for p in parts]
     scale = np.repeat(lengths, [len(p) for p in parts])
     return lambda rows: columns[rows][:, kept] / scale
-
-
-def _mean_square(columns: NDArray[np.float32]) -> np.float64:
-    """Return the mean squared length of rows."""
-    blocks = np.array_split(columns, 1 + len(columns) // AT_ONCE)
-    sums = [np.square(block, dtype=np.float64).sum(axis=1) for block in blocks]
-    return np.concatenate(sums).mean()

@@ -118,14 +118,11 @@ class ChannelNetwork(SideBySide[ChannelNetworkConfig], config=ChannelNetworkConf
     @torch.no_grad()
     def contributions(self, operator: Operator, x: Input) -> dict[str, float]:
         """Return the share of each channel in the squared logits that the channels add up to."""
-        parts = zip(_filtered([self], operator, x, [None]), self._heads(), strict=True)
+        heads = self.head.weight.chunk(len(self.channels))
+        parts = zip(_filtered([self], operator, x, [None]), heads, strict=True)
         energies = [float((p[:, 0] @ weight).double().square().sum()) for p, weight in parts]
         whole = sum(energies) or 1.0
         return {name: e / whole for name, e in zip(self.channels, energies, strict=True)}
-
-    def _heads(self) -> tuple[Tensor, ...]:
-        """Return the rows of the head that read each channel."""
-        return self.head.weight.chunk(len(self.channels))
 
     def main_filter(self) -> Filter:
         """Return the filter of the first channel."""
