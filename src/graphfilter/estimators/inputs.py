@@ -545,15 +545,18 @@ def take_features(estimator: FittedEstimator, X: Any, held: Any, *, reset: bool)
         return checked
     if odd is not None:
         raise GraphError(f"X must hold numbers, as in the fit; column {odd}. Fill it in.")
-    columns, known = (
-        getattr(features, "columns", None),
-        getattr(estimator, "feature_names_in_", None),
-    )
-    if not (reset or known is None or columns is None or callable(columns)):
-        names, wanted = list(columns), known.tolist()
-        if names != wanted and len(set(names)) == len(names) and set(names) == set(wanted):
-            features = features[wanted]  # In the order of the fit.
+    features = _in_order_of_the_fit(estimator, features, reset)
     return narrowed(validate_data(estimator, features, reset=reset, **options))
+
+
+def _in_order_of_the_fit(estimator: FittedEstimator, X: Any, reset: bool) -> Any:
+    """Return a DataFrame with its columns in the order of the fit, where they are the same ones."""
+    known, columns = getattr(estimator, "feature_names_in_", None), getattr(X, "columns", None)
+    if reset or known is None or columns is None or callable(columns):
+        return X
+    names, wanted = list(columns), known.tolist()
+    same = len(set(names)) == len(names) and set(names) == set(wanted)
+    return X[wanted] if same and names != wanted else X
 
 
 def named_features(estimator: FittedEstimator, features: Any) -> dict[str, Any]:
