@@ -8,9 +8,7 @@ from pathlib import Path
 
 import real_tables
 import resumable
-from graphfilter.util.words import listed
-from graphfilter_research.paper.collect import read_target_records
-from graphfilter_research.paper.committee_table import DATASETS, SYSTEM, TARGET, in_one_line
+from graphfilter_research.paper.committee_table import DATASETS, in_one_line
 from harness import Record, markdown, three_digits
 
 HEAD = ["measured", "graphfilter", "beside it", "command"]
@@ -29,10 +27,8 @@ def _rows(records: dict[str, Record], results: Path) -> Iterator[list[str]]:
             *real_tables.in_one_line(resumable.read_records(file)),
             "`python benchmarks/real_tables.py`",
         ]
-    ours = [r for r in read_target_records(results, TARGET.name) if r.model == SYSTEM]
-    versions = listed(sorted({r.versions["graphfilter"] for r in ours if r.versions}))
     yield [
-        f"{len(DATASETS)} graphs, one setting, ten splits each (version {versions})",
+        f"{len(DATASETS)} graphs, one setting, ten splits each",
         *in_one_line(results),
         "`graphfilter reproduce committee`",
     ]

@@ -437,10 +437,15 @@ def _worse(
 def _with_folds(words: dict[str, dict[tuple[str, str], str]]) -> str:
     """Say how the committee stands beside those that were given the same folds."""
     turned = {"worse": "better", "better": "worse", "level": "level"}
-    pairs = [(d, m, v) for d in FOLDED for (m, _), v in words[d].items() if m.endswith(FOLDS)]
-    found = [f"{short_title(m).partition(',')[0]} on `{d}` is {turned[v]}" for d, m, v in pairs]
-    if not found:
+    where: dict[tuple[str, str], list[str]] = {}
+    for dataset in FOLDED:
+        for (model, _), word in words[dataset].items():
+            if model.endswith(FOLDS):
+                title = short_title(model).partition(",")[0]
+                where.setdefault((title, turned[word]), []).append(dataset)
+    if not where:
         return "the others on record do not: no comparison of equals."
+    found = [f"{title} is {word} on {listed(_code(own))}" for (title, word), own in where.items()]
     return f"the others only where they are given the same folds. Of these {listed(found)}."
 
 

@@ -233,7 +233,7 @@ def test_summary_compares_with_those_that_have_the_same_folds(folder: Path) -> N
     others.append([scored_run("cornell", "fsgnn-folds", i, 0.8 + NOISE[i]) for i in range(10)])
     text = committee_table.summarise(folder)
     assert "the others only where they are given the same folds." in text
-    assert "Of these FSGNN on `cornell` is level and FSGNN on `texas` is better." in text
+    assert "Of these FSGNN is level on `cornell` and FSGNN is better on `texas`." in text
 
 
 def test_peers_with_folds_hold_out_what_the_committee_does() -> None:
