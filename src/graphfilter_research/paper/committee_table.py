@@ -423,13 +423,13 @@ def _worse(
         if names:
             scores = f"{_mean(best[dataset])} at best, the committee {_mean(ours[dataset])}"
             found.append(f"{listed(list(dict.fromkeys(names)))} on `{dataset}` ({scores})")
-    n = len(comparable)
-    where = f"{n - len(found)} of" if found else "any of"
-    better = f"; better: {listed(found)}" if found else ""
+    of = f"of the {len(comparable)} datasets above 1,000 vertices"
+    where = (
+        f"{len(comparable) - len(found)} {of}; better: {listed(found)}" if found else f"any {of}"
+    )
     return (
-        "Compared split by split, none of them is significantly better on "
-        f"{where} the {n} datasets above 1,000 vertices{better}. On the other {len(FOLDED)} "
-        f"({listed(_code(FOLDED))}) the committee learns from validation labels too, "
+        f"Compared split by split, none of them is significantly better on {where}. On the other "
+        f"{len(FOLDED)} ({listed(_code(FOLDED))}) the committee learns from validation labels too, "
         + _with_folds(words)
     )
 
@@ -437,15 +437,14 @@ def _worse(
 def _with_folds(words: dict[str, dict[tuple[str, str], str]]) -> str:
     """Say how the committee stands beside those that were given the same folds."""
     turned = {"worse": "better", "better": "worse", "level": "level"}
-    where: dict[tuple[str, str], list[str]] = {}
-    for dataset in FOLDED:
-        for (model, _), word in words[dataset].items():
-            if model.endswith(FOLDS):
-                title = short_title(model).partition(",")[0]
-                where.setdefault((title, turned[word]), []).append(dataset)
+    where: dict[str, list[str]] = {}
+    pairs = [(d, m, w) for d in FOLDED for (m, _), w in words[d].items() if m.endswith(FOLDS)]
+    for dataset, model, word in pairs:
+        begun = f"{short_title(model).partition(',')[0]} is {turned[word]} on "
+        where.setdefault(begun, []).append(dataset)
     if not where:
         return "the others on record do not: no comparison of equals."
-    found = [f"{title} is {word} on {listed(_code(own))}" for (title, word), own in where.items()]
+    found = [begun + listed(_code(datasets)) for begun, datasets in where.items()]
     return f"the others only where they are given the same folds. Of these {listed(found)}."
 
 
