@@ -424,9 +424,8 @@ def _worse(
             scores = f"{_mean(best[dataset])} at best, the committee {_mean(ours[dataset])}"
             found.append(f"{listed(list(dict.fromkeys(names)))} on `{dataset}` ({scores})")
     of = f"of the {len(comparable)} datasets above 1,000 vertices"
-    where = (
-        f"{len(comparable) - len(found)} {of}; better: {listed(found)}" if found else f"any {of}"
-    )
+    few = f"{len(comparable) - len(found)} {of}; better: {listed(found)}"
+    where = few if found else f"any {of}"
     return (
         f"Compared split by split, none of them is significantly better on {where}. On the other "
         f"{len(FOLDED)} ({listed(_code(FOLDED))}) the committee learns from validation labels too, "
@@ -437,14 +436,12 @@ def _worse(
 def _with_folds(words: dict[str, dict[tuple[str, str], str]]) -> str:
     """Say how the committee stands beside those that were given the same folds."""
     turned = {"worse": "better", "better": "worse", "level": "level"}
-    where: dict[str, list[str]] = {}
     pairs = [(d, m, w) for d in FOLDED for (m, _), w in words[d].items() if m.endswith(FOLDS)]
-    for dataset, model, word in pairs:
-        begun = f"{short_title(model).partition(',')[0]} is {turned[word]} on "
-        where.setdefault(begun, []).append(dataset)
-    if not where:
+    said = [(f"{short_title(m).partition(',')[0]} is {turned[w]} on ", d) for d, m, w in pairs]
+    if not said:
         return "the others on record do not: no comparison of equals."
-    found = [begun + listed(_code(datasets)) for begun, datasets in where.items()]
+    begun = dict.fromkeys(begin for begin, _ in said)
+    found = [b + listed(_code([d for other, d in said if other == b])) for b in begun]
     return f"the others only where they are given the same folds. Of these {listed(found)}."
 
 
