@@ -424,8 +424,8 @@ def _worse(
             scores = f"{_mean(best[dataset])} at best, the committee {_mean(ours[dataset])}"
             found.append(f"{listed(list(dict.fromkeys(names)))} on `{dataset}` ({scores})")
     of = f"of the {len(comparable)} datasets above 1,000 vertices"
-    few = f"{len(comparable) - len(found)} {of}; better: {listed(found)}"
-    where = few if found else f"any {of}"
+    n = len(comparable) - len(found)
+    where = f"{n} {of}; better: {listed(found)}" if found else f"any {of}"
     return (
         f"Compared split by split, none of them is significantly better on {where}. On the other "
         f"{len(FOLDED)} ({listed(_code(FOLDED))}) the committee learns from validation labels too, "
