@@ -19,7 +19,7 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE: ViewportSize = {"width": 1000, "height": 890}
-COMMAND = ("fit", "--dataset", "digits", "--title", "Handwritten digits", "--quiet")
+COMMAND = ("fit", "--dataset", "digits", "--set", "title=Handwritten digits", "--quiet")
 WIDTH, GAP = 1700, 24
 
 
