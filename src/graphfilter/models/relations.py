@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from graphfilter.data.graph import Graph
+from graphfilter.models.forest import dense
 from graphfilter.models.places import Known, averaging, basis_of
 from graphfilter.models.scaling import or_one
 from graphfilter.tables.columns import MISSING_MARK, Features, with_gaps
@@ -39,6 +40,8 @@ MOST_TYPES = 6
 # A category of no more values is read value by value; trees read one of more by the known labels of
 # those that share one.
 FEW_VALUES = 20
+# Of more classes what is known around a vertex is kept sparse: few of them come there.
+FEW_CLASSES = 8
 # Columns of which the largest and the smallest value among neighbours are seen, where vertices are
 # more than so many.
 MOST_EXTREMES, FEW_VERTICES = 32, 1000
@@ -125,21 +128,21 @@ def columns_around(
         adjacency = adjacency.copy()
         adjacency.eliminate_zeros()
     mean = sp.csr_array(sp.diags_array(1 / or_one(degrees)) @ adjacency).astype(np.float32)
-    dense = np.nan_to_num(columns)
+    filled = np.nan_to_num(columns)
     share = 1.0 if known is None else known.share_present
-    once = mean @ dense
+    once = mean @ filled
     parts = [
         with_gaps(columns, names) if names else columns,
         np.log1p(degrees / share)[:, None],
         once,
         mean @ once,
     ]
-    n_plain = len(names) if names else dense.shape[1]
+    n_plain = len(names) if names else filled.shape[1]
     if n_plain <= MOST_EXTREMES and found["extremes"][0]:
-        parts += _extremes(adjacency, dense[:, :n_plain])
+        parts += _extremes(adjacency, filled[:, :n_plain])
     if "told_rows" in found:
         for total, n_known, usual in _known_sums(graph, features, found, known):
-            parts += [(total + usual) / (n_known + 1), np.log1p(n_known)]
+            parts += [(dense(total) + usual) / (n_known + 1), np.log1p(n_known)]
     return np.hstack(parts).astype(np.float32)
 
 
@@ -216,7 +219,10 @@ def columns_beside(
         # Of classes and labels most are zeros, which are not stored.
         drawn = 0.0 if ((values == 0) | (values == 1)).all() else 1.0
         for total, n_known, usual in _known_sums(graph, features, found, known):
-            parts.append((total - drawn * n_known * usual) / (n_known + 1))
+            if sp.issparse(total) and not drawn:
+                parts.append(sp.diags_array(1 / (n_known[:, 0] + 1)) @ total)
+            else:
+                parts.append((dense(total) - drawn * n_known * usual) / (n_known + 1))
     if sp.issparse(features):
         return sp.csr_array(sp.hstack([sp.csr_array(p) for p in parts]), dtype=np.float32)
     return np.hstack(parts).astype(np.float32)
@@ -240,7 +246,7 @@ def _plain(
     """Return the columns that trees read, dense, and the names of those that have some."""
     names = graph.feature_names or ()
     if not len(plain := found.get("plain", ())):
-        return (features.toarray() if sp.issparse(features) else features), names
+        return dense(features), names
     matrix = sp.csc_array(features)
     columns = matrix[:, plain].toarray()
     if "basis" in found:
@@ -272,19 +278,29 @@ def _known_sums(
     values, folds = found["told_values"], found["told_folds"]
     own = told_of(graph, found, known)
     is_told = own >= 0
-    # The last column counts those that are known.
-    numbers = np.zeros((graph.n_vertices, values.shape[1] + 1))
+    # The last column counts those that are known. Of many classes most are zeros.
+    numbers: Any = np.zeros((graph.n_vertices, values.shape[1] + 1))
     numbers[is_told, :-1], numbers[is_told, -1] = values[own[is_told]], 1
+    if values.shape[1] > FEW_CLASSES:
+        numbers = sp.csr_array(numbers)
     fold = np.where(is_told, folds[own], -1) if len(folds) else own
-    others = [np.where((fold == one)[:, None], 0, numbers) for one in range(N_FOLDS)]
+    rows = [np.flatnonzero(fold < 0), *(np.flatnonzero(fold == one) for one in range(N_FOLDS))]
+    place = np.argsort(np.concatenate(rows))
+    shown = [numbers, *(_without_rows(numbers, one) for one in rows[1:])]
+    stack: Any = sp.vstack if sp.issparse(numbers) else np.concatenate
     # The same for all: that of a fold would say what is in the fold.
     usual = values.mean(axis=0, dtype=np.float64) if len(values) else 0.0
     for sums in _relations(graph, features, known):
-        total = sums(numbers, slice(None))
-        for one in range(N_FOLDS):
-            if len(own := np.flatnonzero(fold == one)):
-                total[own] = sums(others[one], own)
-        yield total[:, :-1], np.maximum(total[:, -1:], 0), usual
+        total = stack([sums(seen, own) for seen, own in zip(shown, rows, strict=True)])
+        total = (total.tocsr() if sp.issparse(total) else total)[place]
+        yield total[:, :-1], np.maximum(dense(total[:, [-1]]), 0), usual
+
+
+def _without_rows(numbers: Any, rows: NDArray[np.int64]) -> Any:
+    kept = np.ones(numbers.shape[0])
+    kept[rows] = 0
+    shown = sp.diags_array(kept) @ numbers
+    return sp.csr_array(shown) if sp.issparse(numbers) else shown
 
 
 def _relations(graph: Graph, features: Features, known: Known | None) -> Iterator[Sums]:
