@@ -68,12 +68,7 @@ def run(options: argparse.Namespace, device: torch.device) -> Record:
                 peak = cost.peak
                 print(f"{system}: {peak / MIB:,.0f} of {measured / MIB:,.0f} MiB", flush=True)
                 rows.append(
-                    {
-                        "system": system,
-                        "sizes": sizes,
-                        "estimated": peak,
-                        "measured": measured,
-                    }
+                    {"system": system, "sizes": sizes, "estimated": peak, "measured": measured}
                 )
     return {"fits": rows}
 

@@ -32,10 +32,7 @@ from default_fit import ARXIV, FIRST_GOALS, fit_committee, read_graph, stratifie
 IMPORTED = time.perf_counter()
 
 from graphfilter.operators import kernels
-from graphfilter.systems import (
-    committee,
-    outcome as committee_outcome,
-)
+from graphfilter.systems import committee, outcome as committee_outcome
 from harness import Record, main, markdown, option_parser, stage, three_digits
 
 DATASETS = ("cora", "pubmed", ARXIV)

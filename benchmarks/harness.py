@@ -221,11 +221,7 @@ def main(
 
 
 def make_record(
-    benchmark: str,
-    small: bool,
-    device: torch.device,
-    measured: Record,
-    threads: int | None = None,
+    benchmark: str, small: bool, device: torch.device, measured: Record, threads: int | None = None
 ) -> Record:
     """Put measurements, the command and the machine into one record."""
     where = "" if device.type == "cpu" else f" --device {device.type}"

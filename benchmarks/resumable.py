@@ -101,10 +101,7 @@ def make_records(
         return len(left)
     running: dict[Any, str] = {}
     # One thread each: fits side by side would wait for one another's.
-    with (
-        worker_environment(1),
-        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
-    ):
+    with worker_environment(1), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         while left or running:
             while left and len(running) < jobs and time.monotonic() - started < seconds:
                 key = left.pop(0)

@@ -20,16 +20,7 @@ from graphfilter.filters import StackedFilter
 from graphfilter.operators import Operator
 from graphfilter.operators.kernels import native_kernel
 from graphs import Degrees, make_graph
-from harness import (
-    Record,
-    Timing,
-    main,
-    markdown,
-    option_parser,
-    seconds_of,
-    show_ratio,
-    stage,
-)
+from harness import Record, Timing, main, markdown, option_parser, seconds_of, show_ratio, stage
 
 N_LAYERS, N_COLUMNS = 16, 64
 GRAPHS: tuple[tuple[int, int, Degrees], ...] = (

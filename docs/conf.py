@@ -100,10 +100,7 @@ html_show_sphinx = False
 html_show_copyright = False
 templates_path = ["_templates"]
 html_theme_options = {
-    "light_css_variables": {
-        "color-brand-primary": "#0b5fa5",
-        "color-brand-content": "#0b5fa5",
-    },
+    "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},
     "dark_css_variables": {"color-brand-primary": "#7cc0ff", "color-brand-content": "#7cc0ff"},
 }
 pygments_style = "a11y-high-contrast-light"

@@ -360,10 +360,7 @@ def by_time(
 
 
 def by_group(
-    labels: ArrayLike | None,
-    groups: ArrayLike,
-    seed: int,
-    fractions: Sequence[float] = FRACTIONS,
+    labels: ArrayLike | None, groups: ArrayLike, seed: int, fractions: Sequence[float] = FRACTIONS
 ) -> Split:
     """Draw a split in which no group is in two parts, the classes as even as that allows.
 

@@ -10,9 +10,7 @@ import gpu_start
 from graphfilter.systems import get_system
 
 
-def test_profile_times_every_part_member_and_phase(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_profile_times_every_part_member_and_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     short = get_system("committee").with_(max_epochs=2)
     monkeypatch.setattr(default_fit, "get_system", lambda _: short)
     for owner, names in {

@@ -170,10 +170,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--multilabel", "lift,price"), "1 and 0, or yes and no, for whether"),
         (("--multilabel", "lift"), "two columns or more"),
         (("--number", "price", "--multilabel", "lift,garden"), "choose one"),
-        (
-            ("--number", "price", "--balanced"),
-            "committee has no setting 'class_weight'",
-        ),
+        (("--number", "price", "--balanced"), "committee has no setting 'class_weight'"),
         (("--number", "price", "--label", "lift"), "--label is for one class"),
         (("--number", "price", "--column", "price=only"), "give it no --column"),
         (("--number", "price", "--set", "monitor=roc_auc"), "must be one of r2, loss"),
@@ -181,10 +178,7 @@ def test_predict_without_the_target_needs_no_value(graphfilter, tables, tmp_path
         (("--multilabel", "lift,garden", "--set", "monitor=accuracy"), "must be one of micro_f1"),
         (("--number", "price", "--set", "scale=square"), "unknown scale"),
         (("--number", "price", "--coverage", "90"), "coverage must be between 0 and 1; got 90"),
-        (
-            ("--multilabel", "lift,garden", "--set", "scale=log"),
-            "committee has no setting 'scale'",
-        ),
+        (("--multilabel", "lift,garden", "--set", "scale=log"), "committee has no setting 'scale'"),
     ],
 )
 def test_fit_explains_a_bad_target_and_writes_nothing(

@@ -34,9 +34,7 @@ def fitted() -> GraphRegressor:
     return regressor(max_epochs=40).fit(GRAPH.features, REVENUE, graph=GRAPH, split=SPLIT)
 
 
-def test_skewed_numbers_are_learned_as_logarithms_and_stay_positive(
-    fitted: GraphRegressor,
-) -> None:
+def test_skewed_numbers_are_learned_as_logarithms_and_stay_positive(fitted: GraphRegressor) -> None:
     assert fitted.target_scales_[0].name == "log"
     assert "log(1 + y)" in fitted.target_scales_[0].words
     train = REVENUE[SPLIT.train]

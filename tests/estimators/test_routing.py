@@ -7,12 +7,7 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 import sklearn
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    TunedThresholdClassifierCV,
-    cross_val_score,
-)
+from sklearn.model_selection import GridSearchCV, KFold, TunedThresholdClassifierCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 

@@ -16,14 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from graphfilter import GraphClassifier, SGFClassifier, SGFRegressor
-from graphfilter.data import (
-    make_csbm,
-    make_karate,
-    open_store,
-    read_npz,
-    write_npz,
-    write_store,
-)
+from graphfilter.data import make_csbm, make_karate, open_store, read_npz, write_npz, write_store
 from graphfilter.data.attributes import narrowed
 from graphfilter.filters import PowerFilterConfig
 from graphfilter.filters.base import _config_of, read_config

@@ -20,26 +20,11 @@ from graphfilter.filters import (
     PowerFilter,
     StackedFilter,
 )
-from graphfilter.models import (
-    FilterNetwork,
-    GraphNetwork,
-    KernelConfig,
-    Linear,
-    ModelConfig,
-    drop,
-)
+from graphfilter.models import FilterNetwork, GraphNetwork, KernelConfig, Linear, ModelConfig, drop
 from graphfilter.models.base import MOST_COMPARED
-from graphfilter.models.layers import (
-    long_sums,
-    matmul_side_by_side,
-)
+from graphfilter.models.layers import long_sums, matmul_side_by_side
 from graphfilter.models.network import DropoutOn, FilterOn
-from graphfilter.operators import (
-    adjacency,
-    augmented_adjacency,
-    laplacian,
-    to_tensor,
-)
+from graphfilter.operators import adjacency, augmented_adjacency, laplacian, to_tensor
 from graphfilter.operators.sparse import draw
 from graphfilter.systems import SYSTEMS
 from graphfilter.util.errors import ConfigError

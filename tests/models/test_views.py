@@ -268,10 +268,7 @@ def test_known_vertices_of_a_grown_graph_have_their_fitted_columns(view: str, ki
     found = find_view(fitted, fitted.features, view)
     known = Known(np.concatenate([old, np.full(10, -1)]), 30)
     np.testing.assert_allclose(
-        columns(grown, view, found, known)[:30],
-        columns(fitted, view, found),
-        rtol=1e-5,
-        atol=1e-6,
+        columns(grown, view, found, known)[:30], columns(fitted, view, found), rtol=1e-5, atol=1e-6
     )
 
 

@@ -106,11 +106,7 @@ def test_few_vertices_are_said_to_show_large_changes_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"columns.odd.n": np.array([1])},
-        {"frequency": np.array([0.5 + 1j])},
-    ],
+    "change", [{"columns.odd.n": np.array([1])}, {"frequency": np.array([0.5 + 1j])}]
 )
 def test_damaged_reference_is_refused(fit: Fit, change: dict[str, Any]) -> None:
     arrays = {**Reference.of(fit).to_arrays(), **change}

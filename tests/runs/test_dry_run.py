@@ -115,11 +115,6 @@ def test_dry_run_says_all_and_writes_nothing(tmp_path: Path, monkeypatch, capsys
         main()
     assert not stop.value.code
     said = capsys.readouterr().out
-    for word in (
-        "2,000 vertices",
-        "of memory at its peak",
-        "Disk",
-        "It fits",
-    ):
+    for word in ("2,000 vertices", "of memory at its peak", "Disk", "It fits"):
         assert word in said
     assert [path.name for path in tmp_path.iterdir()] == ["store"]

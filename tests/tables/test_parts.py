@@ -254,9 +254,7 @@ def test_missing_credentials_and_closed_endpoints_are_one_line(
         read(url, VERTICES)
 
 
-def test_filesystem_that_does_not_answer_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_filesystem_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from threading import Event
 
     from graphfilter.tables import parts

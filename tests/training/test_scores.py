@@ -49,12 +49,7 @@ from graphfilter.runs.comparing import (
 )
 from graphfilter.splits import Split, stratified
 from graphfilter.training import SCALES, TargetScale, TrainConfig, tasks, train
-from graphfilter.training.scores import (
-    LABEL_METRICS,
-    NUMBER_METRICS,
-    score_labels,
-    score_numbers,
-)
+from graphfilter.training.scores import LABEL_METRICS, NUMBER_METRICS, score_labels, score_numbers
 from graphfilter.training.tasks import allowed_range, choose_scale, log_likelihood
 from graphfilter.util.errors import ConfigError
 from graphfilter.util.words import Noun

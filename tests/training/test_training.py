@@ -407,9 +407,7 @@ def test_train_history_follows_the_filter(setting: Setting) -> None:
 
 def test_train_stops_a_run_that_diverges(setting: Setting) -> None:
     """Beyond its interval a Chebyshev series explodes (the paper's lambda_max = 1.5)."""
-    networks = [
-        FilterNetwork(10, 2, ChebyshevFilter(400, lambda_max=0.2, lambda_min=0.1)),
-    ]
+    networks = [FilterNetwork(10, 2, ChebyshevFilter(400, lambda_max=0.2, lambda_min=0.1))]
     (result,) = setting.train([0], networks=networks)
     assert result.stopped == "diverged"
     assert all(torch.isfinite(value).all() for value in result.state.values())

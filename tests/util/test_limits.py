@@ -78,14 +78,7 @@ def write_npz_wide(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "write",
-    [
-        write_npz_x,
-        write_npz_names,
-        write_npz_vertices,
-        write_npz_far_edge,
-        write_npz_wide,
-    ],
+    "write", [write_npz_x, write_npz_names, write_npz_vertices, write_npz_far_edge, write_npz_wide]
 )
 def test_small_graph_file_cannot_ask_for_much_memory(
     tmp_path: Path, write: Callable[[Path], Path]

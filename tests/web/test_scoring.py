@@ -232,10 +232,7 @@ def test_new_vertices_are_scored_on_those_near_them(
     ).fit(graph=ring)
     whole, near = (Scorer(clf, RunDescription(), None, ring, within) for within in (None, 4))
     features = [0.4, 1.0, -0.2, 0.6]
-    asked = [
-        Vertex(features, "x", ["v4", "v30", "y"]),
-        Vertex(features, "y", ["v5"]),
-    ]
+    asked = [Vertex(features, "x", ["v4", "v30", "y"]), Vertex(features, "y", ["v5"])]
     for vertices in (asked, [Vertex(features, "alone")]):
         expected, found = whole.score_new(vertices), near.score_new(vertices)
         for one, other in zip(expected.vertices, found.vertices, strict=True):

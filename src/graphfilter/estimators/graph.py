@@ -33,14 +33,7 @@ from graphfilter.systems.prepared import find_scale
 from graphfilter.systems.registry import GROUPS
 from graphfilter.systems.system import Committee
 from graphfilter.tables.labels import match_labels
-from graphfilter.training import (
-    CLASSIFICATION,
-    REGRESSION,
-    SCALES,
-    TargetScale,
-    Task,
-    TrainConfig,
-)
+from graphfilter.training import CLASSIFICATION, REGRESSION, SCALES, TargetScale, Task, TrainConfig
 from graphfilter.training.tasks import Classification
 from graphfilter.util.errors import ConfigError, GraphError, check_name, check_number
 from graphfilter.util.words import count

@@ -61,11 +61,7 @@ class ChebyshevFilter(Filter, config=ChebyshevFilterConfig):
     """
 
     def __init__(
-        self,
-        degree: int = 16,
-        lambda_max: float = 2.0,
-        lambda_min: float = 0.0,
-        init: float = 0.5,
+        self, degree: int = 16, lambda_max: float = 2.0, lambda_min: float = 0.0, init: float = 0.5
     ) -> None:
         super().__init__(ChebyshevFilterConfig(degree, lambda_max, lambda_min, init))
         if not lambda_max > lambda_min:

@@ -38,12 +38,7 @@ from graphfilter.tables.encoder import TableEncoder, encode_column
 from graphfilter.tables.parquet_files import ParquetTable
 from graphfilter.tables.roles import Columns, EdgeRoles
 from graphfilter.tables.source import TableSource, reading_table
-from graphfilter.util.errors import (
-    DataFileError,
-    GraphError,
-    GraphFilterError,
-    import_extra,
-)
+from graphfilter.util.errors import DataFileError, GraphError, GraphFilterError, import_extra
 from graphfilter.util.files import atomic_file
 from graphfilter.util.machine import blocks
 

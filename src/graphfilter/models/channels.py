@@ -10,12 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from graphfilter.data.graph import Graph
-from graphfilter.filters import (
-    Filter,
-    FilterConfig,
-    StackedFilterConfig,
-    apply_filters,
-)
+from graphfilter.filters import Filter, FilterConfig, StackedFilterConfig, apply_filters
 from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
 from graphfilter.models.layers import Generators, Input, Linear, linear_side_by_side
 from graphfilter.operators import Operator

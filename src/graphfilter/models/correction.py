@@ -49,10 +49,7 @@ def robust(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def columns_missed(
-    graph: Graph,
-    features: Features,
-    found: Mapping[str, NDArray[Any]],
-    known: Known | None = None,
+    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None = None
 ) -> NDArray[np.float32]:
     """Return the filtered residuals around each vertex (n, N_FILTERED · T).
 

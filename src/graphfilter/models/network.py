@@ -29,13 +29,7 @@ from graphfilter.filters import (
 )
 from graphfilter.filters.base import ADDED
 from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
-from graphfilter.models.layers import (
-    Generators,
-    Input,
-    Linear,
-    drop,
-    linear_side_by_side,
-)
+from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
 from graphfilter.operators import Operator
 from graphfilter.util.errors import ConfigError
 

@@ -111,10 +111,7 @@ def told_of(
 
 
 def columns_around(
-    graph: Graph,
-    features: Features,
-    found: Mapping[str, NDArray[Any]],
-    known: Known | None = None,
+    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None = None
 ) -> Columns:
     """Return what is around the vertices of a graph as columns.
 
@@ -201,10 +198,7 @@ def find_beside(graph: Graph, features: Features) -> dict[str, NDArray[Any]]:
 
 
 def columns_beside(
-    graph: Graph,
-    features: Features,
-    found: Mapping[str, NDArray[Any]],
-    known: Known | None = None,
+    graph: Graph, features: Features, found: Mapping[str, NDArray[Any]], known: Known | None = None
 ) -> Features:
     """Return the columns of the vertices, and beside them their averages over neighbours.
 

@@ -26,10 +26,7 @@ _SHAPES = {
     (False, True, False): ("band-pass", "keeps what changes a little from neighbour to neighbour"),
     (False, False, True): ("high-pass", "contrasts each vertex with its neighbours"),
     (True, True, False): ("a weak low-pass", "makes each vertex a little more like its neighbours"),
-    (False, True, True): (
-        "a weak high-pass",
-        "sets each vertex a little off its neighbours",
-    ),
+    (False, True, True): ("a weak high-pass", "sets each vertex a little off its neighbours"),
     (True, False, True): ("band-stop", "keeps what neighbours share, and what sets them apart"),
     (True, True, True): ("nearly flat", "mostly keeps the columns of each vertex as they are"),
 }

@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphfilter.tables.cells import without_views
-from graphfilter.tables.source import (
-    Part,
-    TableSource,
-    check_width,
-    counted,
-    opened,
-    reading_table,
-)
+from graphfilter.tables.source import Part, TableSource, check_width, counted, opened, reading_table
 from graphfilter.tables.text_files import TextOptions
 from graphfilter.util.arrow import pa, parquet, pc
 from graphfilter.util.errors import DataFileError

@@ -28,14 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphfilter.tables.source import (
-    Part,
-    TableSource,
-    check_width,
-    counted,
-    opened,
-    reading_table,
-)
+from graphfilter.tables.source import Part, TableSource, check_width, counted, opened, reading_table
 from graphfilter.util.arrow import csv as arrow_csv, pa
 from graphfilter.util.errors import ConfigError, import_extra
 from graphfilter.util.files import Budget

@@ -369,11 +369,7 @@ class BatchEpoch:
     """
 
     def __init__(
-        self,
-        run: Run,
-        generator: torch.Generator,
-        lesson: Lesson,
-        optimizer: torch.optim.Optimizer,
+        self, run: Run, generator: torch.Generator, lesson: Lesson, optimizer: torch.optim.Optimizer
     ) -> None:
         assert isinstance(run.model, HopNetwork)
         hops, labels = run.model.hops(lesson.operator, lesson.x), lesson.labels

@@ -195,10 +195,7 @@ def allowed_range(y: Array) -> tuple[float, float]:
 
 
 def choose_scale(
-    y: Array,
-    train: NDArray[np.int64],
-    val: NDArray[np.int64],
-    predict: Callable[[Array], Array],
+    y: Array, train: NDArray[np.int64], val: NDArray[np.int64], predict: Callable[[Array], Array]
 ) -> TargetScale:
     """Return the scale on which a simple model best foretells the validation vertices.
 

@@ -42,11 +42,7 @@ SplitRule = Annotated[
     str, option("Split rule: stratified, per_class, fixed, public, or fraction:0.1.", "RULE")
 ]
 
-app = typer.Typer(
-    rich_markup_mode="markdown",
-    invoke_without_command=True,
-    cls=Group,
-)
+app = typer.Typer(rich_markup_mode="markdown", invoke_without_command=True, cls=Group)
 
 
 @app.callback()

@@ -196,10 +196,7 @@ def _weight(dataset: str) -> int:
 
 
 TABLE_OF_LOW = AccuracyTable(
-    "Table 2: vertex classification accuracy for low-frequency datasets",
-    LOW,
-    TABLE_2,
-    LITERATURE_2,
+    "Table 2: vertex classification accuracy for low-frequency datasets", LOW, TABLE_2, LITERATURE_2
 )
 TARGET_2 = RunTable(
     name="table2",

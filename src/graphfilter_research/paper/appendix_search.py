@@ -21,12 +21,7 @@ from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader
 from graphfilter_research.bench.search import Found, SearchProgress, search
 from graphfilter_research.paper.collect import Options
-from graphfilter_research.paper.published import (
-    CHOSEN,
-    DATASET_TITLES,
-    LOW,
-    MIDDLE_AND_HIGH,
-)
+from graphfilter_research.paper.published import CHOSEN, DATASET_TITLES, LOW, MIDDLE_AND_HIGH
 from graphfilter_research.paper.tables import Block, Rendered, Row
 from graphfilter_research.paper.target import Say, TaskTable
 

@@ -25,11 +25,7 @@ from graphfilter.util.machine import pick_device
 from graphfilter.util.records import convert
 from graphfilter_research.bench.protocol import GraphLoader, draw_split
 from graphfilter_research.paper.collect import Options
-from graphfilter_research.paper.published import (
-    LITERATURE_2,
-    LITERATURE_3,
-    LITERATURE_TITLES,
-)
+from graphfilter_research.paper.published import LITERATURE_2, LITERATURE_3, LITERATURE_TITLES
 from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row
 from graphfilter_research.paper.target import Say, TaskTable
 

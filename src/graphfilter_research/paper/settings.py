@@ -47,11 +47,7 @@ SETTINGS = {
     f"sgf@dropout=0.5{DECAYS}@monitor=loss@weight_decay=5e-05": BOTH,
 }
 # With --variants.
-FURTHER = {
-    "sgf-every-layer": BOTH,
-    "sgf-authors": ("row",),
-    "sgf-authors@dropout=0.5": BOTH,
-}
+FURTHER = {"sgf-every-layer": BOTH, "sgf-authors": ("row",), "sgf-authors@dropout=0.5": BOTH}
 PAPER = ("sgf", "row")
 SCALINGS = {"row": "features divided by their row's sum", "none": "features as they are"}
 NOTE = (

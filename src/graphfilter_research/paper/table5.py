@@ -10,12 +10,7 @@ from graphfilter_research.bench.pair import Pair
 from graphfilter_research.bench.record import Record
 from graphfilter_research.paper.accuracy_table import GEOM_GCN_SPLITS
 from graphfilter_research.paper.collect import Options
-from graphfilter_research.paper.published import (
-    LOW,
-    MIDDLE_AND_HIGH,
-    RANDOM_TITLES,
-    TABLE_5,
-)
+from graphfilter_research.paper.published import LOW, MIDDLE_AND_HIGH, RANDOM_TITLES, TABLE_5
 from graphfilter_research.paper.tables import Block, Rendered, Row, compare_runs, select
 from graphfilter_research.paper.target import RunTable, titles_of, with_authors_splits
 

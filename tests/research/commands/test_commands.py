@@ -99,11 +99,7 @@ def test_bad_options_are_refused_before_anything_is_made(
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("demo",),
-        ("reproduce", "table1"),
-        ("bench", "--datasets", "karate", "--models", "sgc"),
-    ],
+    [("demo",), ("reproduce", "table1"), ("bench", "--datasets", "karate", "--models", "sgc")],
 )
 def test_a_folder_below_a_file_is_refused(
     graphfilter, tmp_path: Path, words: tuple[str, ...]

@@ -21,13 +21,7 @@ from graphfilter_research.paper.reproduction_page import (
     panels,
     render_reproduction,
 )
-from graphfilter_research.paper.tables import (
-    Block,
-    ComparedAccuracy,
-    Rendered,
-    Row,
-    compare_runs,
-)
+from graphfilter_research.paper.tables import Block, ComparedAccuracy, Rendered, Row, compare_runs
 
 PRINTED = {name: Accuracy(mean, 1.0) for name, mean in (("a", 80.0), ("b", 70.0))}
 
