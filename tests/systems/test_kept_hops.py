@@ -33,7 +33,7 @@ KNOWN = 3000
 
 @pytest.fixture(autouse=True)
 def _keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(powers, "KEPT_FROM_BYTES", 0)
+    monkeypatch.setattr(powers.store, "KEPT_FROM_BYTES", 0)
 
 
 def make_graph(*, seed: int = 0, weighted: bool = False, sparse: bool = False) -> gf.Graph:

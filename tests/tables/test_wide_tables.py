@@ -143,7 +143,7 @@ def test_numbers_without_gaps_are_no_suggestions_where_the_label_is_known(
         looked.extend([name] * bool(name))
         return Cells(column, name)
 
-    monkeypatch.setattr("graphfilter.tables.roles.Cells", note)
+    monkeypatch.setattr("graphfilter.tables.roles.cell_values.Cells", note)
     ids = ["a", "b", "c", "d"]
     vertices = {"id": ids, "full": ["1", "2", "3", "5"], "gaps": ["1", "", "3", "5"]}
     edges = {"u": ["a"], "v": ["b"]}

@@ -43,20 +43,9 @@ from graphfilter.data.edges import EdgeKinds
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
 from graphfilter.tables.roles import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
+from graphfilter.util import files
 from graphfilter.util.arrow import csv, pa
 from graphfilter.util.errors import DataFileError, GraphError, check_name, import_extra
-from graphfilter.util.files import (
-    PARSE_ERRORS,
-    VERTEX_BYTES,
-    AnyPath,
-    Budget,
-    atomic_file,
-    check_text,
-    load_arrays,
-    make_folder,
-    open_archive,
-    reading,
-)
 from graphfilter.util.words import count, listed_names
 
 __all__ = [
@@ -159,19 +148,19 @@ def splits_from_masks(
     return [Split(*rows, rule=rule) for *rows, rule in zip(*masks, rules, strict=True)]
 
 
-def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
+def read_npz(path: files.AnyPath, *, directed: bool = False) -> Graph:
     """Read a graph in the package's own format, which says itself whether it is directed.
 
     Vertices marked ``unlabelled`` get the label -1 and leave the fixed splits; the notes say so.
     ``directed`` raises where the file holds no directions.
     """
-    arrays = load_arrays(path, ["edges"], _OPTIONAL, remedy=NPZ_REMEDY)
-    with reading(path, NPZ_REMEDY):
+    arrays = files.load_arrays(path, ["edges"], _OPTIONAL, remedy=NPZ_REMEDY)
+    with files.reading(path, NPZ_REMEDY):
         has_directions = bool(_checked(arrays, "directed", "b", (), "one boolean"))
         if directed and not has_directions:
             raise GraphError("it has no directions. Leave out `directed`.")
         name = _checked(arrays, "name", "U", (), "one text")
-        check_text([] if name is None else [name.item()], "'name'")
+        files.check_text([] if name is None else [name.item()], "'name'")
         features = _features(arrays)
         graph = Graph.from_edges(
             check_edges(arrays["edges"]),
@@ -184,7 +173,7 @@ def read_npz(path: AnyPath, *, directed: bool = False) -> Graph:
             directed=has_directions,
         )
         graph = _with_labels(_with_kinds(graph, arrays), arrays)
-    with open_archive(path, NPZ_REMEDY) as archive:
+    with files.open_archive(path, NPZ_REMEDY) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
     if unknown := sorted(names - {"edges", *_OPTIONAL, *_OF_DATASETS}):
         what = count(len(unknown), "array is", "arrays are")
@@ -209,7 +198,7 @@ def _strings(arrays: dict[str, NDArray[Any]], key: str) -> list[Any] | None:
     if arrays[key].ndim != 1:
         raise GraphError(f"{key!r} must be a list of names; got shape {arrays[key].shape}.")
     names = arrays[key].tolist()
-    check_text(names, repr(key))
+    files.check_text(names, repr(key))
     return names
 
 
@@ -224,12 +213,14 @@ def _features(arrays: dict[str, NDArray[Any]]) -> Any:
     return make_csr(*(arrays[key] for key in CSR_KEYS)) if present else None
 
 
-def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any, path: AnyPath) -> int | None:
+def _n_vertices(arrays: dict[str, NDArray[Any]], features: Any, path: files.AnyPath) -> int | None:
     if features is not None:
         return features.shape[0]
     n = _checked(arrays, "n_vertices", "iu", (), "one whole number")
     if n is not None:
-        Budget(path).spend(VERTEX_BYTES * max(int(n), 0), f"a graph of {int(n):,} vertices")
+        files.Budget(path).spend(
+            files.VERTEX_BYTES * max(int(n), 0), f"a graph of {int(n):,} vertices"
+        )
         return int(n)
     return len(arrays["y"]) if "y" in arrays and arrays["y"].ndim == 1 else None
 
@@ -271,7 +262,7 @@ def _with_labels(graph: Graph, arrays: dict[str, NDArray[Any]]) -> Graph:
         else:
             if classes.ndim != 1 or len(set(classes.tolist())) != len(classes):
                 raise GraphError("'classes' must be a list of different names; it is not.")
-            check_text(classes.tolist(), "'classes'")
+            files.check_text(classes.tolist(), "'classes'")
             check_labels(y, len(classes))
             if classes.dtype.kind == "U":  # as encode_labels gives them
                 classes = classes.astype(object)
@@ -321,13 +312,13 @@ def note_unlabelled(n_unlabelled: int, n_splits: int) -> list[str]:
     return notes
 
 
-def write_npz(graph: Graph, path: AnyPath) -> None:
+def write_npz(graph: Graph, path: files.AnyPath) -> None:
     """Write a graph in the package's own format, atomically.
 
     Reading it gives an equal graph.
     """
     arrays = _arrays(graph)
-    with atomic_file(path) as temporary, temporary.open("wb") as stream:
+    with files.atomic_file(path) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
@@ -379,7 +370,7 @@ def _plain(names: NDArray[Any], what: str) -> NDArray[Any]:
     """Turn names into an array that needs no pickle; without any, of strings if of objects."""
     if names.dtype != object:
         return names
-    check_text(names.tolist(), what)
+    files.check_text(names.tolist(), what)
     array = np.array(names.tolist()) if len(names) else np.empty(0, dtype="U1")
     if names.ndim != 1 or array.dtype.kind not in "biufU" or array.tolist() != names.tolist():
         raise GraphError(
@@ -418,7 +409,7 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     """
     folder = Path(folder)
     names = range(graph.n_vertices) if graph.vertex_names is None else graph.vertex_names
-    check_text(names, "a vertex name")
+    files.check_text(names, "a vertex name")
     ids = pa.array([str(name) for name in names], type=pa.string())
     if len(ids.unique()) < len(ids) or "" in ids.unique().to_pylist():
         raise GraphError(
@@ -434,8 +425,8 @@ def write_tables(graph: Graph, folder: str | PathLike[str]) -> tuple[Path, Path]
     if weights is not None:
         columns["weight"] = pa.array(weights)
     paths = folder / "edges.csv", folder / "vertices.csv"
-    make_folder(folder)
-    with atomic_file(paths[0]) as of_edges, atomic_file(paths[1]) as of_vertices:
+    files.make_folder(folder)
+    with files.atomic_file(paths[0]) as of_edges, files.atomic_file(paths[1]) as of_vertices:
         csv.write_csv(pa.table(columns), of_edges)
         _write_vertices(graph, ids, of_vertices)
     return paths
@@ -467,7 +458,7 @@ def _write_vertices(graph: Graph, ids: pa.Array, path: Path) -> None:
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
+def read_edge_list(path: files.AnyPath, *, directed: bool = False) -> Graph:
     """Read lines of two vertices and perhaps a weight, apart by spaces, tabs, commas or ``;``.
 
     Lines that start with ``#`` or ``%`` and empty lines are skipped. Vertices may be any words;
@@ -475,7 +466,7 @@ def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
     0..n-1 keeps its numbers) and kept in ``vertex_names``.
     """
     remedy = "Write two vertices per line, and perhaps a weight."
-    with reading(path, remedy, (UnicodeDecodeError,)):
+    with files.reading(path, remedy, (UnicodeDecodeError,)):
         text = Path(path).read_text(encoding="utf-8-sig")
     lines = enumerate(text.replace(",", " ").replace(";", " ").splitlines(), start=1)
     rows = {i: fields for i, line in lines if (fields := line.split()) and fields[0][0] not in "#%"}
@@ -496,20 +487,20 @@ def read_edge_list(path: AnyPath, *, directed: bool = False) -> Graph:
             raise DataFileError(path, problem, line=i) from None
     whole = all(end.isascii() and end.isdigit() and len(end) < 19 for end in ends)
     names, number = np.unique(np.array(ends, np.int64 if whole else object), return_inverse=True)
-    with reading(path, remedy):
+    with files.reading(path, remedy):
         return Graph.from_edges(
             number.reshape(-1, 2), len(names), weights=weights or None,
             vertex_names=names.tolist(), name=Path(path).stem, directed=directed,
         )  # fmt: skip
 
 
-def read_matrix_market(path: AnyPath, **_: Any) -> Graph:
+def read_matrix_market(path: files.AnyPath, **_: Any) -> Graph:
     """Say what reads Matrix Market, which this package did until 0.3."""
     read = "Graph.from_scipy(scipy.io.mmread(path)) does, and graphfilter.data.write_npz writes it"
     raise DataFileError(path, f"Matrix Market is not read since 0.3: {read} as .npz.")
 
 
-def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False) -> Graph:
+def read_networkx(path: files.AnyPath, label: str = "label", *, directed: bool = False) -> Graph:
     """Read GraphML or GML with networkx.
 
     Parameters
@@ -529,7 +520,7 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
     suffix = Path(path).suffix.lower()
     check_name(f"file type for {str(path)!r}:", suffix, (".graphml", ".gml"))
     remedy = f"Write it again, for example with networkx.write_{suffix[1:]}."
-    with reading(path, remedy, (*PARSE_ERRORS, nx.NetworkXException)):
+    with files.reading(path, remedy, (*files.PARSE_ERRORS, nx.NetworkXException)):
         data = Path(path).read_bytes()
         if suffix == ".graphml":
             # Without zero bytes it is not UTF-16, so the markup is ASCII and cannot hide.
@@ -544,7 +535,9 @@ def read_networkx(path: AnyPath, label: str = "label", *, directed: bool = False
             gml = suffix == ".gml"
             graph = nx.read_gml(content, label="id") if gml else nx.read_graphml(content)
         table = [attributes for _, attributes in graph.nodes(data=True)]
-        check_text([*graph.nodes, *(v for row in table for v in (*row, row.get(label)))], "a name")
+        files.check_text(
+            [*graph.nodes, *(v for row in table for v in (*row, row.get(label)))], "a name"
+        )
         keys = [key for key in dict.fromkeys(k for row in table for k in row) if key != label]
         numeric = [k for k in keys if all(isinstance(row.get(k), int | float) for row in table)]
         result = Graph.from_networkx(
@@ -571,7 +564,7 @@ GRAPHS: dict[str, Callable[..., Graph]] = {
 }
 
 
-def read_graph(path: AnyPath, *, directed: bool = False) -> Graph:
+def read_graph(path: files.AnyPath, *, directed: bool = False) -> Graph:
     """Read a graph with the reader that the file's suffix names; ``directed`` keeps directions.
 
     ``.npz`` (the package's own format), ``.graphml``, ``.gml``, ``.edges`` and ``.txt``.

@@ -35,20 +35,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphfilter.data.graph import Graph, links_checksum
-from graphfilter.estimators import inputs
+from graphfilter.estimators import inputs, members as membership
 from graphfilter.estimators.calibration import Calibration, calibrate
 from graphfilter.estimators.earlier import NO_IDS, KnownVertices, describe_known, named
 from graphfilter.estimators.explanation import shuffled_importances
-from graphfilter.estimators.members import (
-    ALL,
-    FittedMember,
-    MemberAnswers,
-    Rows,
-    describe_held,
-    drawn_members,
-    fitted_members,
-    shares_in,
-)
 from graphfilter.estimators.saving import load_estimator, save_estimator, write_card
 from graphfilter.estimators.targets import Target
 from graphfilter.filters import Filter
@@ -326,7 +316,7 @@ class VertexEstimator(BaseEstimator):
         # The same in all: it depends on the split alone.
         held = outcomes[0].held if isinstance(outcomes[0], CommitteeOutcome) else None
         n_epochs = max(outcome.n_epochs for outcome in outcomes)
-        members, outputs = fitted_members(outcomes, prepared.past)
+        members, outputs = membership.fitted_members(outcomes, prepared.past)
         if len(aside):  # No need of pools without a fold.
             members = [dataclasses.replace(member, folds=None) for member in members]
         results = [member.result for member in members if member.result is not None]
@@ -351,13 +341,13 @@ class VertexEstimator(BaseEstimator):
         self.held_ = held
         self.take_outcomes(outcomes)
         if self.held_ is not None:
-            self.notes_ = (*self.notes_, describe_held(self.held_, self.fitted_members_))
+            self.notes_ = (*self.notes_, membership.describe_held(self.held_, self.fitted_members_))
         if prepared.scaler.shift is None and getattr(fitted.features, "dtype", None) == np.float64:
             what = "features have more digits than float32 has, and are rounded"
             self.notes_ = (*self.notes_, f"{what}; feature_scaling='standardise' keeps them.")
         used = [i for i, member in enumerate(members) if member.weight > 0]
         members, outputs = [members[i] for i in used], [outputs[i] for i in used]
-        answers = MemberAnswers(fitted, target.task, scales, None, members, outputs)
+        answers = membership.MemberAnswers(fitted, target.task, scales, None, members, outputs)
         if target.values is not None and scales:
             known = split.val if self.held_ is None else np.flatnonzero(self.held_ != NO_FOLD)
             each = zip(scales, target.values[known].T, answers.outputs(known).T, strict=True)
@@ -391,11 +381,11 @@ class VertexEstimator(BaseEstimator):
         check_is_fitted(self)
         return shuffled_importances(self, self.validated_)
 
-    def set_members(self, members: Sequence[FittedMember]) -> None:
+    def set_members(self, members: Sequence[membership.FittedMember]) -> None:
         """Take trained members; ``fit`` and loading do so."""
         self.fitted_members_ = list(members)
         self.members_ = [member.network.eval() for member in members]
-        self.drawn_members_ = drawn_members(members)
+        self.drawn_members_ = membership.drawn_members(members)
         filters = (members[i].network.main_filter() for i in self.drawn_members_)
         self.filters_ = [one for one in filters if one is not None]
         if self.filters_:
@@ -439,13 +429,13 @@ class VertexEstimator(BaseEstimator):
         """What training ended with for the vertices of the fitted graph (n, C); not pickled."""
         return self.answers_.outputs()
 
-    def target(self, X: Any, graph: Any, vertices: Any = None) -> tuple[Graph, Rows]:
+    def target(self, X: Any, graph: Any, vertices: Any = None) -> tuple[Graph, membership.Rows]:
         """Return the graph that is to be predicted, and which of its vertices."""
         check_is_fitted(self)
         target, rows = inputs.take_target(self, X, graph, vertices)
-        return target, ALL if rows is None else rows
+        return target, membership.ALL if rows is None else rows
 
-    def ask(self, target: Graph, folder: Path | None = None) -> MemberAnswers:
+    def ask(self, target: Graph, folder: Path | None = None) -> membership.MemberAnswers:
         """Ask the members about a graph; large answers go to files, where a folder is given.
 
         Of the fitted graph it is what training ended with.
@@ -460,21 +450,23 @@ class VertexEstimator(BaseEstimator):
         folder: Path | None = None,
         *,
         only: NDArray[np.int64] | None = None,
-    ) -> MemberAnswers:
+    ) -> membership.MemberAnswers:
         """Ask every member that answers for a graph that is ready.
 
         With ``only`` the rows are those of a few vertices: models whose answer depends on one row
         do not read the others.
         """
         members, held = self.members_of(prepared), self.held_in(prepared)
-        shares = shares_in(prepared)
+        shares = membership.shares_in(prepared)
         if only is None:
-            each = MemberAnswers.of_each(members, prepared, len(self.target_names_), folder)
+            each = membership.MemberAnswers.of_each(
+                members, prepared, len(self.target_names_), folder
+            )
         else:
             each = [member.answer(prepared, only) for member in members]
             held = None if held is None else held[only]
             shares = None if shares is None else shares[only]
-        return MemberAnswers(
+        return membership.MemberAnswers(
             prepared.graph, self.task_, self.target_scales_, self.calibration_, members, each,
             shares, held,
         )  # fmt: skip
@@ -482,7 +474,7 @@ class VertexEstimator(BaseEstimator):
     def _is_answered(self, target: Graph) -> bool:
         return hasattr(self, "answers_") and target is self.graph_
 
-    def members_of(self, prepared: Prepared) -> list[FittedMember]:
+    def members_of(self, prepared: Prepared) -> list[membership.FittedMember]:
         """Return the members that answer for a graph, with their weights.
 
         As fitted, whatever ``set_params`` has changed since. On another graph than the fitted one

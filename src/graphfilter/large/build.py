@@ -21,22 +21,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from graphfilter.data import store as stores
 from graphfilter.data.attributes import check_weights
 from graphfilter.data.edges import check_merge, index_type, reduce_repeats, say_cleaned, starts_of
 from graphfilter.data.graph import say_arcs
-from graphfilter.data.store import (
-    BUILD_FOLDER,
-    FORMAT,
-    Header,
-    StoredArray,
-    StoredNames,
-    check_folder,
-    map_array,
-    map_names,
-    replacing,
-    write_header,
-    writing_array,
-)
 from graphfilter.large.vertices import (
     LEAST_MEMORY,
     ROWS_AT_ONCE,
@@ -84,7 +72,7 @@ class PairFacts:
     n_known: int = 0
     n_loops: int = 0
     n_zero: int = 0
-    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    arrays: dict[str, stores.StoredArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -93,7 +81,7 @@ class EdgeFacts:
     """The adjacency on disk, and what was cleaned."""
 
     n_entries: int = 0
-    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    arrays: dict[str, stores.StoredArray] = field(default_factory=dict)
     n_arcs: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -102,7 +90,7 @@ def number_ends(
     edges: TableSource,
     roles: EdgeRoles,
     vertices: TableSource,
-    names: StoredNames,
+    names: stores.StoredNames,
     id_column: str,
     scratch: Path,
     *,
@@ -115,12 +103,12 @@ def number_ends(
     seen, n_known, loops, zero = 0, 0, 0, 0
     index, looked_at = IdIndex(names), names.as_arrow().slice(0, _LOOKED_AT)
     with ExitStack() as stack:
-        keys = stack.enter_context(writing_array(scratch / "pairs.bin", np.int64))
+        keys = stack.enter_context(stores.writing_array(scratch / "pairs.bin", np.int64))
         rows = weights = None
         if keep_rows:
-            rows = stack.enter_context(writing_array(scratch / "rows.bin", np.int64))
+            rows = stack.enter_context(stores.writing_array(scratch / "rows.bin", np.int64))
         if roles.weight is not None:
-            weights = stack.enter_context(writing_array(scratch / "weights.bin", np.float32))
+            weights = stack.enter_context(stores.writing_array(scratch / "weights.bin", np.float32))
         # One thread for each end.
         pool = stack.enter_context(ThreadPoolExecutor(2))
         report("numbering ends", 0, n_rows)
@@ -149,7 +137,7 @@ def number_ends(
 def write_pairs(blocks: Iterator[NDArray[np.int64]], scratch: Path, report: Report) -> PairFacts:
     """Write edges between numbers, pairs (m, 2), as :func:`number_ends` writes those of ids."""
     seen = loops = 0
-    with writing_array(scratch / "pairs.bin", np.int64) as keys:
+    with stores.writing_array(scratch / "pairs.bin", np.int64) as keys:
         for block in blocks:
             u, v = block[:, 0], block[:, 1]
             keep = u != v
@@ -179,7 +167,7 @@ def sort_pairs(
     one_way = unequal = 0
     with ExitStack() as stack:
         writers: dict[str, Any] = {
-            role: stack.enter_context(writing_array(folder / f"{role}.bin", kind))
+            role: stack.enter_context(stores.writing_array(folder / f"{role}.bin", kind))
             for role, kind, wanted in (
                 ("indices", index_type(n_vertices), True),
                 ("weights", np.float32, weighted),
@@ -205,7 +193,7 @@ def sort_pairs(
             report("sorting", min(block.n_read, total - 1), total)
     report("sorting", total, total)
     n_entries = writers["indices"].n_rows
-    with writing_array(folder / "indptr.bin", index_type(n_entries)) as indptr:
+    with stores.writing_array(folder / "indptr.bin", index_type(n_entries)) as indptr:
         indptr.append(np.zeros(1, dtype=np.int64))
         indptr.append(np.cumsum(counts))
     n_kept = pairs.n_known - pairs.n_loops - pairs.n_zero
@@ -219,10 +207,10 @@ def sort_pairs(
     return EdgeFacts(n_entries, arrays, one_way, notes)
 
 
-def _halve(folder: Path, weights: StoredArray) -> StoredArray:
+def _halve(folder: Path, weights: stores.StoredArray) -> stores.StoredArray:
     """Halve the weights of edges that were all listed twice, once in each direction."""
-    mapped = map_array(folder, weights)
-    with writing_array(folder / weights.file, np.float32) as writer:
+    mapped = stores.map_array(folder, weights)
+    with stores.writing_array(folder / weights.file, np.float32) as writer:
         for rows in blocks(len(mapped), ROWS_AT_ONCE):
             writer.append(mapped[rows] / 2)
     return writer.result
@@ -410,7 +398,7 @@ T = TypeVar("T", VertexFacts, "FeatureFacts", PairFacts, EdgeFacts)
 class FeatureFacts:
     """The features on disk."""
 
-    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    arrays: dict[str, stores.StoredArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -426,7 +414,7 @@ def build_store(
     memory: int = 4 << 30,
     overwrite: bool = False,
     report: Report | None = None,
-) -> Header:
+) -> stores.Header:
     """Build a graph store from a table of edges and a table of vertices of any size.
 
     The graph is the one that :func:`~graphfilter.data.read_tables` would make. Vertices are
@@ -469,7 +457,7 @@ def build_store(
             "a store sums up no columns of edges and joins no vertices; the model was fitted with "
             "such features. Fit one without them: drop=..., no_link=True."
         )
-    folder = check_folder(Path(path), overwrite)
+    folder = stores.check_folder(Path(path), overwrite)
     check_not_same(edges, vertices, columns)
     edge_table, vertex_table = open_tables(edges, vertices, text)
     tables = (
@@ -497,7 +485,7 @@ def build_store(
             table, encodes, source, folder, scratch, report,
         )))  # fmt: skip
         pairs = kept.once("pairs", PairFacts, lambda: number_ends(
-            edge_table, facts.edge_roles, source, map_names(folder, facts.arrays),
+            edge_table, facts.edge_roles, source, stores.map_names(folder, facts.arrays),
             facts.roles["id"], scratch, allow_missing=allow_missing, report=report,
             n_rows=n_edges, keep_rows=columns.merge == "last",
         ))  # fmt: skip
@@ -509,23 +497,24 @@ def build_store(
         if columns.directed:
             said.append(say_arcs(adjacency.n_arcs, adjacency.n_entries // 2))
         names = list(encodes.feature_names) if encodes.columns else None
-        header = Header(
-            FORMAT, __version__, (tables[1] or edge_table).name.split(".")[0], facts.n_vertices,
-            adjacency.n_entries, {**adjacency.arrays, **facts.arrays, **features.arrays},
-            len(names or ()), names, classes=list(facts.classes),
+        header = stores.Header(
+            stores.FORMAT, __version__, (tables[1] or edge_table).name.split(".")[0],
+            facts.n_vertices, adjacency.n_entries,
+            {**adjacency.arrays, **facts.arrays, **features.arrays}, len(names or ()), names,
+            classes=list(facts.classes),
             classes_type="object" if "label" in facts.roles else "int64",
             split_rules=["given"] * len(facts.split_sizes), split_sizes=facts.split_sizes,
             notes=[*said, *adjacency.notes], encoder=encodes.to_dict(), columns=asdict(columns),
         )  # fmt: skip
-        write_header(folder, header)
+        stores.write_header(folder, header)
     return header
 
 
 @contextmanager
 def building(folder: Path, overwrite: bool) -> Generator[Path]:
     """Yield a folder for what is needed meanwhile; it goes when the block ends without an error."""
-    with replacing(folder, overwrite):
-        scratch = folder / BUILD_FOLDER
+    with stores.replacing(folder, overwrite):
+        scratch = folder / stores.BUILD_FOLDER
         make_folder(scratch)
         yield scratch
         shutil.rmtree(scratch, ignore_errors=True)
@@ -598,7 +587,7 @@ def _hash_request(
     """Return a hash of what the build depends on: files by their size and time of change."""
     files = [[*t.fingerprint(), *t.notes] for t in tables if t is not None]
     content = [
-        FORMAT, __version__, files, asdict(columns), allow_missing,
+        stores.FORMAT, __version__, files, asdict(columns), allow_missing,
         None if encoder is None else encoder.to_dict(),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -21,17 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphfilter.data import store
 from graphfilter.data.graph import STRUCTURE, Graph
-from graphfilter.data.store import (
-    KEPT_FROM_BYTES,
-    StoredArray,
-    check_values,
-    map_array,
-    read_header,
-    store_of,
-    verify_array,
-    writing_array,
-)
 from graphfilter.models.scaling import FeatureScaler
 from graphfilter.operators import Operator
 from graphfilter.operators.kernels.product_kernel import as_shared, made_to_be_kept
@@ -51,7 +42,7 @@ class KeptHops:
     """The header: the checksum of what the hops were made of, and their array."""
 
     made_of: str = ""
-    arrays: list[StoredArray] = field(default_factory=list)
+    arrays: list[store.StoredArray] = field(default_factory=list)
 
 
 def read_kept(path: Path, made_of: str, shape: tuple[int, int]) -> Array:
@@ -61,10 +52,10 @@ def read_kept(path: Path, made_of: str, shape: tuple[int, int]) -> Array:
         raise DataFileError(path, "is of other features, edges or steps.")
     if [(array.dtype, array.shape) for array in kept.arrays] != [("<f4", shape)]:
         raise DataFileError(path, f"must name one array of the shape {shape}.")
-    array = map_array(path.parent, kept.arrays[0])
-    verify_array(path.parent, kept.arrays[0])
+    array = store.map_array(path.parent, kept.arrays[0])
+    store.verify_array(path.parent, kept.arrays[0])
     try:
-        check_values({"features": array})
+        store.check_values({"features": array})
     except ValueError as error:
         raise DataFileError(path, f"{error}.") from None
     return array
@@ -85,9 +76,9 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
     damaged, or of something else, are replaced, and logged.
     """
     n, n_parts, d = shape = graph.n_vertices, n_hops + 1, graph.n_features
-    n_bytes, folder = 4 * n * n_parts * d, store_of(graph)
+    n_bytes, folder = 4 * n * n_parts * d, store.store_of(graph)
     with torch.no_grad(), threads_for(len(graph.indices) * COLUMNS):
-        if folder is not None and n_bytes >= KEPT_FROM_BYTES:
+        if folder is not None and n_bytes >= store.KEPT_FROM_BYTES:
             made_of = _sum_of_all(folder, graph, scaler, operator, n_hops)
             path, made = folder / POWERS_FILE, (n, n_parts * d)
             try:
@@ -99,7 +90,7 @@ def make_hops(graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: i
                 # Until the header is written it is that of before, whose checksum then differs.
                 array = _write(folder, graph, scaler, operator, shape)
                 write_checked_json(path, asdict(KeptHops(made_of, [array])))
-                return as_shared(map_array(folder, array).reshape(shape))
+                return as_shared(store.map_array(folder, array).reshape(shape))
             except (DataFileError, OSError) as error:
                 _log_warning("Hops are not kept: %s", error)
         if n_bytes > memory_of_process():
@@ -124,7 +115,7 @@ def _sum_of_all(
     folder: Path, graph: Graph, scaler: FeatureScaler, operator: Operator, n_hops: int
 ) -> str:
     """Return the checksum of all that the hops depend on, to the bit."""
-    arrays = read_header(folder).arrays
+    arrays = store.read_header(folder).arrays
     edges = [arrays[role].sha256 for role in (*STRUCTURE, "arcs") if role in arrays]
     kernel = type(operator.kernel).__name__
     about = (edges, graph.directed, operator.kind, kernel, n_hops, graph.n_features)
@@ -140,7 +131,7 @@ def _write(
     scaler: FeatureScaler,
     operator: Operator,
     shape: tuple[int, int, int],
-) -> StoredArray:
+) -> store.StoredArray:
     """Write hops by columns to files, and from there by vertices.
 
     The features come first, in one pass, and then their powers, some columns at a time. What is
@@ -156,7 +147,7 @@ def _write(
         for _, file in files:
             for hop in walk_powers(operator, torch.from_numpy(file[:n]), n_parts - 1, buffers):
                 file.append(hop.numpy())
-        with writing_array(folder / POWERS_ARRAY, "<f4", (n_parts * d,)) as writer:
+        with store.writing_array(folder / POWERS_ARRAY, "<f4", (n_parts * d,)) as writer:
             for at in blocks(n, _PIECE_BYTES // (4 * n_parts * max(d, 1))):
                 rows = np.empty((at.stop - at.start, n_parts, d), dtype=np.float32)
                 for columns, file in files:

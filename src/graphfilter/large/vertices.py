@@ -21,16 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphfilter.data import store
 from graphfilter.data.edges import index_type
-from graphfilter.data.store import (
-    StoredArray,
-    StoredNames,
-    map_array,
-    map_names,
-    write_array,
-    write_text,
-    writing_array,
-)
 from graphfilter.tables.build import check_named, check_rows, repeated_id, understand_tables
 from graphfilter.tables.cells import only_in
 from graphfilter.tables.columns import EncodedColumn
@@ -181,7 +173,7 @@ class IdIndex:
         The ids, by number.
     """
 
-    def __init__(self, names: StoredNames, at_once: int = _AT_ONCE) -> None:
+    def __init__(self, names: store.StoredNames, at_once: int = _AT_ONCE) -> None:
         n, self._at_once = len(names), at_once
         if n >= MOST_VERTICES:
             raise GraphError(f"a store holds at most {MOST_VERTICES - 1:,} vertices; got {n:,}.")
@@ -316,7 +308,7 @@ class VertexFacts:
     n_vertices: int = 0
     roles: dict[str, str] = field(default_factory=dict)
     edge_roles: EdgeRoles = field(default_factory=lambda: EdgeRoles("", ""))
-    arrays: dict[str, StoredArray] = field(default_factory=dict)
+    arrays: dict[str, store.StoredArray] = field(default_factory=dict)
     classes: list[str] = field(default_factory=list)
     split_sizes: list[list[int]] = field(default_factory=list)
     encoder: dict[str, Any] | None = None
@@ -361,14 +353,14 @@ def understand_vertices(
     """
     report("understanding columns", 0, 1)
     notes += [*vertices.notes, *edges.notes]
-    arrays: dict[str, StoredArray] = {}
+    arrays: dict[str, store.StoredArray] = {}
 
     def take_ids(ids: Any) -> Any:
         """Write the ids, and check that every vertex has one of its own."""
         check_rows(len(ids), vertices)
         check_named(ids, vertices)
-        arrays.update(write_text(folder, getattr(ids, "chunks", [ids])))
-        repeated = IdIndex(map_names(folder, arrays)).first_repeated()
+        arrays.update(store.write_text(folder, getattr(ids, "chunks", [ids])))
+        repeated = IdIndex(store.map_names(folder, arrays)).first_repeated()
         if repeated is not None:
             row, first = repeated
             raise repeated_id(vertices, row, first, ids[row].as_py())
@@ -379,11 +371,11 @@ def understand_vertices(
         without=("edge_time", "edge_kind"),
     )  # fmt: skip
     if meaning.labels is not None:
-        arrays["labels"] = write_array(folder / "labels.bin", meaning.labels)
+        arrays["labels"] = store.write_array(folder / "labels.bin", meaning.labels)
     for split in meaning.splits:
         for part in ("train", "val", "test"):
             name = f"split_{part}"
-            arrays[name] = write_array(folder / f"{name}.bin", getattr(split, part))
+            arrays[name] = store.write_array(folder / f"{name}.bin", getattr(split, part))
     sizes = [[len(one.train), len(one.val), len(one.test)] for one in meaning.splits]
     classes = [] if meaning.classes is None else meaning.classes.tolist()
     return VertexFacts(
@@ -414,7 +406,7 @@ def encode_features(
     folder: Path,
     scratch: Path,
     report: Report,
-) -> tuple[dict[str, StoredArray], list[str]]:
+) -> tuple[dict[str, store.StoredArray], list[str]]:
     """Write the features as :meth:`TableEncoder.encode` would make them; return also its notes."""
     columns: list[sp.csr_array] = []
     notes: list[str] = []
@@ -456,10 +448,10 @@ def _keep(columns: list[sp.csc_array], path: Path) -> sp.csr_array:
     matrix = sp.csr_array(joined.tocsr())
     parts = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
     arrays = [
-        write_array(path.with_name(f"{path.name}_{part}.bin"), getattr(matrix, part), kind)
+        store.write_array(path.with_name(f"{path.name}_{part}.bin"), getattr(matrix, part), kind)
         for part, kind in parts.items()
     ]
-    mapped = tuple(map_array(path.parent, array) for array in arrays)
+    mapped = tuple(store.map_array(path.parent, array) for array in arrays)
     return sp.csr_array(mapped, shape=matrix.shape)
 
 
@@ -473,8 +465,8 @@ def _blocks(columns: list[sp.csr_array], width: int, report: Report) -> Iterator
 
 def _write_dense(
     folder: Path, rows: Iterator[sp.csr_array], width: int, *_: int
-) -> dict[str, StoredArray]:
-    with writing_array(folder / "features.bin", np.float32, (width,)) as writer:
+) -> dict[str, store.StoredArray]:
+    with store.writing_array(folder / "features.bin", np.float32, (width,)) as writer:
         for block in rows:
             writer.append(block.toarray())
     return {"features": writer.result}
@@ -482,15 +474,15 @@ def _write_dense(
 
 def _write_sparse(
     folder: Path, rows: Iterator[sp.csr_array], width: int, n_values: int, n_rows: int
-) -> dict[str, StoredArray]:
+) -> dict[str, store.StoredArray]:
     # As scipy numbers the entries of a table in memory, so that the bits are the same.
     parts = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(width + 1, np.int64)
     empty = sp.csc_array(parts, shape=(n_rows, width)).tocsr()
     index = np.promote_types(empty.indices.dtype, index_type(n_values))
     with (
-        writing_array(folder / "features_indptr.bin", index) as indptr,
-        writing_array(folder / "features_indices.bin", index) as indices,
-        writing_array(folder / "features_values.bin", np.float32) as values,
+        store.writing_array(folder / "features_indptr.bin", index) as indptr,
+        store.writing_array(folder / "features_indices.bin", index) as indices,
+        store.writing_array(folder / "features_values.bin", np.float32) as values,
     ):
         indptr.append(np.zeros(1, dtype=index))
         for block in rows:

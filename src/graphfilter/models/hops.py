@@ -308,7 +308,7 @@ class ToldHops(HopNetwork, config=ToldHopsConfig):
         for rows in (groups := train.split(min(self.rows_at_once, SCALED))):
             mean = mean + hops[rows].double().sum(dim=0) / len(train)
         for rows in groups:
-            square = square + (hops[rows].double() - mean).square().sum(dim=0)
+            square = square + hops[rows].double().sub_(mean).square_().sum(dim=0)
         deviation = (square / len(train)).sqrt()
         own = deviation[:1]
         # What does not vary, but by rounding, is left as it is.

@@ -19,14 +19,8 @@ from typing import Any, ClassVar, Literal, cast, get_args
 import torch
 from torch import Tensor, nn
 
+from graphfilter import filters as filtering
 from graphfilter.data.graph import Graph
-from graphfilter.filters import (
-    Filter,
-    FilterConfig,
-    IdentityFilterConfig,
-    StackedFilterConfig,
-    apply_filters,
-)
 from graphfilter.filters.base import ADDED
 from graphfilter.models.base import ModelConfig, SideBySide, Sizes, Working, layered
 from graphfilter.models.layers import Generators, Input, Linear, drop, linear_side_by_side
@@ -59,7 +53,7 @@ class FilterNetworkConfig(ModelConfig):
     """
 
     dropout: float = 0.7
-    filter: FilterConfig = field(default_factory=StackedFilterConfig)
+    filter: filtering.FilterConfig = field(default_factory=filtering.StackedFilterConfig)
     hidden_size: int | None = 64
     activation: str = "relu"
     dropout_on: DropoutOn = "linear"
@@ -73,11 +67,11 @@ class FilterNetworkConfig(ModelConfig):
 
     @property
     def needs_edges(self) -> bool:
-        return not isinstance(self.filter, IdentityFilterConfig)
+        return not isinstance(self.filter, filtering.IdentityFilterConfig)
 
     @property
     def learns_filter(self) -> bool:
-        return isinstance(self.filter, StackedFilterConfig)
+        return isinstance(self.filter, filtering.StackedFilterConfig)
 
     def memory(self, sizes: Sizes) -> Working:
         width, on_hidden = self.hidden_size or 1, self.filter_on == "hidden"
@@ -136,7 +130,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
         self,
         n_features: int,
         n_classes: int,
-        filter: Filter,
+        filter: filtering.Filter,
         *,
         generator: torch.Generator | None = None,
         **options: Any,
@@ -215,7 +209,7 @@ class FilterNetwork(SideBySide[FilterNetworkConfig], config=FilterNetworkConfig)
         narrower = self.head.weight.shape[1] < self.head.weight.shape[0]
         return self.config.filter_on == "logits" or (not self.training and narrower)
 
-    def main_filter(self) -> Filter:
+    def main_filter(self) -> filtering.Filter:
         return self.filter
 
 
@@ -236,4 +230,4 @@ def _filter(
     filters = [model.filter for model in models]
     # An operator may store columns in less precision than the network has.
     stored = columns.flatten(1).to(operator.dtype)
-    return apply_filters(filters, operator, stored).view(columns.shape).to(columns.dtype)
+    return filtering.apply_filters(filters, operator, stored).view(columns.shape).to(columns.dtype)

@@ -185,11 +185,9 @@ def decision_section(fit: Fit, measured: Mapping[str, Any] | None) -> dict[str, 
         return None
     curve = BinaryCurve.of(scores, is_positive)
     lines = {
-        "recall": curve.recall,
-        "precision": curve.precision,
-        "alarms": curve.false_alarm_rate,
+        "recall": curve.recall, "precision": curve.precision, "alarms": curve.false_alarm_rate,
         "thresholds": curve.thresholds,
-    }
+    }  # fmt: skip
     half, chosen = measured["at_one_half"][fit.part], measured["scores"][fit.part]
     is_default, threshold = measured["metric"] == "default", measured["threshold"]
     rows: list[dict[str, Any]] = [{"title": "one half", "threshold": 0.5, "scores": half}]

@@ -84,13 +84,10 @@ def learning_data(content: PageContent, task: Task) -> dict[str, Any]:
 def filter_data(learned: LearnedFilter) -> dict[str, Any]:
     """Return the response before training, by epoch and learned; mean of the members, and each."""
     return {
-        "x": plain(FREQUENCIES),
-        "epochs": learned.epochs,
-        "frames": plain(learned.frames),
-        "kept": plain(learned.members.mean(axis=0)),
-        "kept_epoch": learned.kept_epoch,
+        "x": plain(FREQUENCIES), "epochs": learned.epochs, "frames": plain(learned.frames),
+        "kept": plain(learned.members.mean(axis=0)), "kept_epoch": learned.kept_epoch,
         "members": plain(learned.members) if len(learned.members) > 1 else [],
-    }
+    }  # fmt: skip
 
 
 def coefficient_data(result: FitResult) -> dict[str, Any] | None:
@@ -119,17 +116,12 @@ def training_data(result: FitResult, task: Task) -> dict[str, Any]:
         name = task.metrics[other[0].removeprefix("val_")].name
         monitored = {"name": name, "values": plain(curves[other[0]][shown])}
     return {
-        "epochs": [i + 1 for i in shown],
-        "loss": plain(curves["loss"][shown]),
+        "epochs": [i + 1 for i in shown], "loss": plain(curves["loss"][shown]),
         "train": plain(curves[f"train_{task.score_name}"][shown]),
         "val": plain(curves[f"val_{task.score_name}"][shown]),
-        "score": metric.name,
-        "share": metric.share,
-        "monitored": monitored,
-        "kept_epoch": result.best_epoch,
-        "n_epochs": result.n_epochs,
-        "stopped": result.stopped,
-    }
+        "score": metric.name, "share": metric.share, "monitored": monitored,
+        "kept_epoch": result.best_epoch, "n_epochs": result.n_epochs, "stopped": result.stopped,
+    }  # fmt: skip
 
 
 def describe_shape(curve: NDArray[np.float64], density: Density) -> str:

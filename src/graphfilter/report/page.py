@@ -138,13 +138,11 @@ def graph_section(summary: FitSummary) -> dict[str, Any]:
         "agreement": _content(summary).agreement,
         "n_isolated": int(np.count_nonzero(graph.degrees == 0)),
         "degrees": {
-            "smallest": int(n_neighbours.min()),
-            "median": float(np.median(n_neighbours)),
-            "mean": float(n_neighbours.mean()),
-            "largest": int(n_neighbours.max()),
+            "smallest": int(n_neighbours.min()), "median": float(np.median(n_neighbours)),
+            "mean": float(n_neighbours.mean()), "largest": int(n_neighbours.max()),
         },
         "data": {"degrees": {"names": titles[: len(counts)], "counts": counts.tolist()}},
-    }
+    }  # fmt: skip
 
 
 def research_section(summary: FitSummary) -> dict[str, Any]:
@@ -206,15 +204,10 @@ def write_prediction_report(
     words = {"classification": "Classes", "multilabel": "Labels"}
     noun = Noun.found(prediction.run.noun, None)
     page = {
-        "name": prediction.whole.name,
-        "size": describe_size(prediction.whole, noun),
-        "drift": drift,
-        "parts": prediction.count_parts(),
-        "parts_said": prediction.describe_parts(),
-        "used": used,
-        "known": known,
+        "name": prediction.whole.name, "size": describe_size(prediction.whole, noun),
+        "drift": drift, "parts": prediction.count_parts(), "used": used, "known": known,
+        "parts_said": prediction.describe_parts(), "most": MOST_ROWS,
         "coverage": prediction.describe_coverage(),
-        "most": MOST_ROWS,
         "made": [
             ("Answers", str(out)),
             ("Run", str(folder)),
@@ -223,5 +216,5 @@ def write_prediction_report(
             ("Fitted by", prediction.run.command or "no command"),
             ("Predicted by", f"graphfilter {__version__}"),
         ],
-    }
+    }  # fmt: skip
     write_page(path, render_page("prediction.html.j2", page=page, noun=noun))

@@ -21,21 +21,10 @@ from graphfilter.estimators.vertex import VertexEstimator, filter_at
 from graphfilter.filters import Filter
 from graphfilter.models import ChannelNetwork
 from graphfilter.operators.operator import Channels
+from graphfilter.runs import comparison as compared
 from graphfilter.runs.answers import measure_decision, score_decision
 from graphfilter.runs.cases import CaseBook, WorkList, find_reasons, make_worklists
 from graphfilter.runs.comparing import SIGNIFICANCE
-from graphfilter.runs.comparison import (
-    Accuracy,
-    Comparison,
-    LabelsWrong,
-    MeanCost,
-    Ranking,
-    TypicalError,
-    Yardstick,
-    compare,
-    leaderboard,
-    member_outputs,
-)
 from graphfilter.runs.fit import Fit
 from graphfilter.runs.plan import LOW_PASS, NO_GRAPH, TWO_STEPS
 from graphfilter.spectral import Density, Diagnosis, label_energy, spectral_density
@@ -72,7 +61,7 @@ class Conclusion:
         The score by its name, and what it means; the headline, and its reason.
     """
 
-    comparison: Comparison
+    comparison: compared.Comparison
     headline: str
     reason: str
     meaning: str = ""
@@ -88,12 +77,14 @@ def conclude(fit: Fit) -> Conclusion:
     if isinstance(estimator, OfCommittee):
         n_used = sum(note.share > 0 for note in estimator.member_notes_)
     one = "the adaptive filter" if adaptive else estimator.system_.title
-    comparison = compare(fit, f"{n_used} models that answer together" if n_used > 1 else one)
+    comparison = compared.compare(
+        fit, f"{n_used} models that answer together" if n_used > 1 else one
+    )
     groups = compare_members(fit, comparison)
     seen = Evidence(fit, comparison, () if groups is None else groups["groups"])
     text = f"{_how_good(fit, comparison)}; {seen.whether_graph_helps()}."
     reason, first = seen.reason(), (meaning := _meaning(fit, comparison))
-    if not isinstance(comparison.yardstick, TypicalError):
+    if not isinstance(comparison.yardstick, compared.TypicalError):
         name = comparison.yardstick.name
         first = (
             f"{name[0].upper()}{name[1:]} {comparison.ours.shown}: {first[:1].lower()}{first[1:]}"
@@ -102,7 +93,7 @@ def conclude(fit: Fit) -> Conclusion:
     return Conclusion(comparison, text, reason, meaning, groups, seen.graph_helps, lines)
 
 
-def _how_good(fit: Fit, comparison: Comparison) -> str:
+def _how_good(fit: Fit, comparison: compared.Comparison) -> str:
     """Say how good a fit is, by the yardstick it is judged by."""
     many = fit.plan.noun.many
     where = {
@@ -112,12 +103,12 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
     }[comparison.part]
     yardstick, value, n = comparison.yardstick, comparison.ours.value, comparison.n_vertices
     shown = comparison.ours.shown
-    if isinstance(yardstick, Accuracy):
+    if isinstance(yardstick, compared.Accuracy):
         share = f"{round(value * n)} of {n}" if n < FEW_VERTICES else f"{shown} of the"
         return f"The model is right for {share} {where}"
-    if isinstance(yardstick, LabelsWrong):
+    if isinstance(yardstick, compared.LabelsWrong):
         return f"{shown} of the labels are predicted wrong for {where}"
-    if not isinstance(yardstick, Ranking | MeanCost):
+    if not isinstance(yardstick, compared.Ranking | compared.MeanCost):
         is_are = "is" if len(fit.names) == 1 else "are"
         names = listed(fit.names[:_MOST_NUMBERS])
         return f"{names} {is_are} predicted with a typical error (RMSE) of {shown} for {where}"
@@ -130,19 +121,19 @@ def _how_good(fit: Fit, comparison: Comparison) -> str:
         f"{fit.plan.quote(fit.names[fit.positive])} among {where}, "
         f"with {count(scores['false_alarms'], 'false alarm')}"
     )
-    if isinstance(yardstick, Ranking):
+    if isinstance(yardstick, compared.Ranking):
         return f"{text} (average precision {shown})"
     return f"{text}, which costs {shown} per {fit.plan.noun.one}"
 
 
-def _meaning(fit: Fit, comparison: Comparison) -> str:
+def _meaning(fit: Fit, comparison: compared.Comparison) -> str:
     """Say what the score of the headline counts, in the user's own things."""
     yardstick, noun, n = comparison.yardstick, fit.plan.noun, comparison.n_vertices
     guessing = f"{yardstick.guess} would give {comparison.guessing.shown}"
-    if isinstance(yardstick, Accuracy):
+    if isinstance(yardstick, compared.Accuracy):
         n_right = round(comparison.ours.value * n)
         return f"{n_right:,} of {noun.count(n)} get their right class; {guessing}."
-    if isinstance(yardstick, Ranking):
+    if isinstance(yardstick, compared.Ranking):
         assert fit.positive is not None
         is_positive = yardstick.truth == fit.positive
         # As many as there are, rounded down: more could not all be right.
@@ -156,10 +147,10 @@ def _meaning(fit: Fit, comparison: Comparison) -> str:
         if n_top == 1:
             first = f"The {noun.one} ranked highest is {'' if right else 'not '}{name}"
         return f"{first}. With every {name} on top of the list it would be 1; {guessing}."
-    if isinstance(yardstick, MeanCost):
+    if isinstance(yardstick, compared.MeanCost):
         total = number(comparison.ours.value * n)
         return f"What the errors cost per {noun.one}, {total} in all; {guessing}."
-    if isinstance(yardstick, LabelsWrong):
+    if isinstance(yardstick, compared.LabelsWrong):
         each = comparison.ours.value * len(fit.names)
         return f"{each:.2g} of the {len(fit.names)} labels of each {noun.one}; {guessing}."
     said = []
@@ -206,7 +197,7 @@ class Evidence:
     """
 
     def __init__(
-        self, fit: Fit, comparison: Comparison, groups: Sequence[Mapping[str, Any]]
+        self, fit: Fit, comparison: compared.Comparison, groups: Sequence[Mapping[str, Any]]
     ) -> None:
         self._comparison, self._noun = comparison, fit.plan.noun
         self._has_edges, self._groups = fit.plan.graph.n_edges > 0, groups
@@ -309,7 +300,7 @@ def describe_agreement(fit: Fit) -> str:
     return f"{far}{who} {alike}{other} in {names} (correlation {mean:.2f})."
 
 
-def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
+def compare_members(fit: Fit, comparison: compared.Comparison) -> dict[str, Any] | None:
     """Return what members of a committee have and add, by the score of a comparison.
 
     None of an estimator that is no committee.
@@ -332,10 +323,10 @@ def compare_members(fit: Fit, comparison: Comparison) -> dict[str, Any] | None:
             continue
         models = [
             by.models[0],
-            *(member_outputs(fit, fit.judged, n.predicted, n.second) for n in here),
+            *(compared.member_outputs(fit, fit.judged, n.predicted, n.second) for n in here),
         ]
         if (without := committee.without_[title]) is not None:
-            models.append(member_outputs(fit, fit.judged, *without))
+            models.append(compared.member_outputs(fit, fit.judged, *without))
         measure, last = by.of(models), len(here) + 1
         group: dict[str, Any] = {"adds": None, "is_clear": False, "shown": ""}
         if without is not None:
@@ -363,7 +354,7 @@ TITLES = {
 }
 
 
-def describe_groups(groups: Sequence[Mapping[str, Any]], by: Yardstick) -> str:
+def describe_groups(groups: Sequence[Mapping[str, Any]], by: compared.Yardstick) -> str:
     """Say what the answer rests on, largest share first; what may be chance is nothing.
 
     Groups that know the same have shares, and none of them is missed.
@@ -394,7 +385,9 @@ FREQUENCIES = np.linspace(0.0, 2.0, 101)
 MOST_FRAMES = 60
 
 
-def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -> dict[str, Any]:
+def measure_fit(
+    fit: Fit, comparison: compared.Comparison, channels: Sequence[Channel]
+) -> dict[str, Any]:
     """Return the content of ``metrics.json``; lists have one entry per member.
 
     ``task`` and ``target``: what is learned, and its classes, labels or name.
@@ -443,7 +436,7 @@ def measure_fit(fit: Fit, comparison: Comparison, channels: Sequence[Channel]) -
                 for score in comparison.scores
             },
         },
-        "leaderboard": leaderboard(fit),
+        "leaderboard": compared.leaderboard(fit),
         "split_rule": plan.split.rule,
         "label_frequency": finite,
         "label_frequency_mean": mean if np.isfinite(mean) else None,

@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from graphfilter.estimators import graph as estimators
 from graphfilter.estimators.members import has_folds, in_units
 from graphfilter.estimators.vertex import VertexEstimator
-from graphfilter.runs.answers import (
-    DEFAULT,
-    Calibration,
-    Decision,
-    DecisionRule,
-    answers_of,
-    calibrate,
-    calibration_share,
-    plan_decision,
-)
+from graphfilter.runs import answers as answering
 from graphfilter.runs.plan import DEFAULT_REQUEST, FitRequest, Plan
 from graphfilter.systems import get_system, train_system
 from graphfilter.systems.committee import repeated_seed
@@ -89,8 +80,8 @@ class Fit:
     judged: NDArray[np.int64]
     task: Task
     names: list[str]
-    decision: Decision | None
-    user_decision: Decision | None
+    decision: answering.Decision | None
+    user_decision: answering.Decision | None
     positive: int | None
     name: str = ""
     title: str = "this model"
@@ -106,20 +97,20 @@ class Fit:
         plan: Plan,
         estimator: VertexEstimator,
         outputs: NDArray[np.float64],
-        decision: Decision | DecisionRule | None = None,
+        decision: answering.Decision | answering.DecisionRule | None = None,
         **about: Any,
     ) -> Fit:
         """Return the outputs of a model as a fit; ``about`` are its name, title, notes, ..."""
-        if isinstance(decision, DecisionRule):
+        if isinstance(decision, answering.DecisionRule):
             decision = decision.settle(plan, outputs)
         task, names = plan.target.task, plan.names
-        by_user = None if decision is None or decision.metric == DEFAULT else decision
+        by_user = None if decision is None or decision.metric == answering.DEFAULT else decision
         parts = {part: getattr(plan.split, part) for part in PARTS}
         scored = {part: index[plan.is_labelled[index]] for part, index in parts.items()}
         scored = {part: index for part, index in scored.items() if len(index)}
         last = list(scored)[-1]
         positive = None if decision is None else names.index(decision.positive)
-        answers = answers_of(task, outputs, names, by_user)
+        answers = answering.answers_of(task, outputs, names, by_user)
         return cls(
             plan, estimator, outputs, answers, scored, last, scored[last], task, names, decision,
             by_user, positive, **about,
@@ -135,9 +126,9 @@ class Fit:
         }
 
     @cached_property
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> answering.Calibration | None:
         """Sets or intervals that hold the truth as often as requested; None where not requested."""
-        return calibrate(self.plan, self.estimator, self.coverage, self.answers)
+        return answering.calibrate(self.plan, self.estimator, self.coverage, self.answers)
 
 
 def train_fit(
@@ -163,9 +154,11 @@ def train_fit(
     request : FitRequest
         Thresholds and costs.
     """
-    rule, wishes = plan_decision(plan, request), dict[str, Any]()
+    rule, wishes = answering.plan_decision(plan, request), dict[str, Any]()
     if request.coverage is not None:
-        wishes["calibration_fraction"] = calibration_share(len(plan.split.val), request.coverage)
+        wishes["calibration_fraction"] = answering.calibration_share(
+            len(plan.split.val), request.coverage
+        )
     if rule is not None and rule.is_named and isinstance(estimator, estimators.VertexClassifier):
         wishes["positive"] = plan.target.names[rule.positive]
     # Another one: what the caller handed in stays as it is.
@@ -185,7 +178,7 @@ def train_fit(
 
 
 def train_baselines(
-    fit: Fit, rule: DecisionRule | None = None, *, callback: Callback = SILENT
+    fit: Fit, rule: answering.DecisionRule | None = None, *, callback: Callback = SILENT
 ) -> tuple[Fit, ...]:
     """Train MLP, APPNP and SGC, without edges MLP alone, as the model of a fit was trained.
 

@@ -20,15 +20,7 @@ from graphfilter.estimators.suggestions import Suggestion, suggest_labels
 from graphfilter.estimators.targets import Target
 from graphfilter.estimators.vertex import VertexEstimator
 from graphfilter.models.places import Known
-from graphfilter.runs import loading
-from graphfilter.runs.answers import (
-    answers_of,
-    calibrated_columns,
-    describe_size,
-    size_of,
-    too_few,
-    with_answers,
-)
+from graphfilter.runs import answers as answering, loading
 from graphfilter.runs.drift import Drift, Reference, find_drift
 from graphfilter.runs.loading import RunDescription
 from graphfilter.runs.plan import with_features
@@ -155,7 +147,7 @@ class Prediction:
 
         def sets(rows: slice) -> dict[str, Any]:
             ends = None if self.intervals is None else self.intervals[rows]
-            return calibrated_columns(self.names, self.sets(rows), ends)
+            return answering.calibrated_columns(self.names, self.sets(rows), ends)
 
         loading.write_predictions(
             path, self.graph, self.estimator.task_, self.names, self.outputs, self.answers,
@@ -183,14 +175,14 @@ class Prediction:
         if not unseen.any() or loading.UNKNOWN in self.parts:
             unseen, on = np.ones_like(unseen), ""
         if self.packed_sets is None:
-            size = size_of(unseen, None, self.intervals)
+            size = answering.size_of(unseen, None, self.intervals)
         else:
             size = float(np.bitwise_count(self.packed_sets[unseen]).sum(axis=1).mean())
         of_sets, one_class = self.packed_sets is not None, self.estimator.task_.one_class
-        sentences = [describe_size(self.coverage, size, of_sets, one_class, on)]
+        sentences = [answering.describe_size(self.coverage, size, of_sets, one_class, on)]
         n = check_calibrated(self.estimator.calibration_).n_vertices
         if n < fewest_for(self.coverage):
-            sentences.append(too_few(n, self.coverage))
+            sentences.append(answering.too_few(n, self.coverage))
         return [
             *sentences,
             "Coverage is not guaranteed for vertices of another type, time or origin than the "
@@ -234,7 +226,7 @@ def predict_run(
     task, names = estimator.task_, [str(name) for name in estimator.target_names_]
     kind = np.float64 if task is REGRESSION else np.int32 if task.one_class else np.int8
     every = np.concatenate([
-        answers_of(task, member_outputs.outputs(some), names, run.decision).astype(kind)
+        answering.answers_of(task, member_outputs.outputs(some), names, run.decision).astype(kind)
         for some in blocks(graph.n_vertices, GROUP)
     ])  # fmt: skip
     made = Prediction(part, estimator, run, target, rows, member_outputs, every, parts, coverage)
@@ -245,7 +237,9 @@ def predict_run(
         ends = [member_outputs.intervals(group, coverage) for group in groups]
         return replace(made, intervals=np.concatenate(ends))
     packed = [
-        np.packbits(with_answers(member_outputs.sets(group, coverage), every[group]), axis=1)
+        np.packbits(
+            answering.with_answers(member_outputs.sets(group, coverage), every[group]), axis=1
+        )
         for group in groups
     ]
     return replace(made, packed_sets=np.concatenate(packed))

@@ -26,21 +26,8 @@ from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
 from graphfilter.splits import Split
-from graphfilter.systems import networks
+from graphfilter.systems import networks, pooling as pools
 from graphfilter.systems.outcome import CommitteeOutcome, Part, prior_weights, weigh_parts
-from graphfilter.systems.pooling import (
-    MOST_JUDGES,
-    Array,
-    CrossFit,
-    CrossFitNumbers,
-    Pool,
-    drawn,
-    fit_pool,
-    log_probabilities,
-    pooling_of,
-    superfluous,
-    without_own_labels,
-)
 from graphfilter.systems.prepared import N_FOLDS, Folding, Prepared
 from graphfilter.systems.system import Committee, System
 from graphfilter.training import REGRESSION, Callback, Progress, Run, Task
@@ -258,7 +245,7 @@ def repeated_seed(seed: int, repeat: int) -> int:
 class _Training:
     """The members of a committee while they are trained, and what they say after each round."""
 
-    def __init__(self, request: networks.Request, priors: Sequence[Array]) -> None:
+    def __init__(self, request: networks.Request, priors: Sequence[pools.Array]) -> None:
         self._request, self._priors = request, priors
         self._prepared, self._splits = request.prepared, request.splits
         self._members: list[Member] = []
@@ -359,12 +346,12 @@ class _Training:
         """The members that have begun and not failed."""
         return [member for member in self._members if member.begun and not member.failed]
 
-    def _heard(self, s: int) -> list[tuple[Member, Array]]:
+    def _heard(self, s: int) -> list[tuple[Member, pools.Array]]:
         """Return those members that have learned something on a split, and what they say of it."""
         said = [(member, member.outputs[s]) for member in self._present if member.outputs]
         return [(member, outputs) for member, outputs in said if outputs is not None]
 
-    def _prior(self, s: int, members: Iterable[Member]) -> Array:
+    def _prior(self, s: int, members: Iterable[Member]) -> pools.Array:
         return self._priors[s][[member.number for member in members]]
 
     def _score(self) -> float:
@@ -373,10 +360,10 @@ class _Training:
         if not heard or not len(index):
             return math.nan
         labels, prior = self._prepared.labels[index], self._prior(0, [m for m, _ in heard])
-        logits = log_probabilities([outputs for _, outputs in heard])
-        some = drawn(len(index), MOST_JUDGES, np.random.default_rng(0))
+        logits = pools.log_probabilities([outputs for _, outputs in heard])
+        some = pools.drawn(len(index), pools.MOST_JUDGES, np.random.default_rng(0))
         weight = self._prepared.weigh(index[some], self._request.class_weight)
-        pool = fit_pool(logits[:, some], labels[some], prior=prior, weight=weight)
+        pool = pools.fit_pool(logits[:, some], labels[some], prior=prior, weight=weight)
         return float((pool.answer(logits).argmax(axis=1) == labels).mean())
 
     def judge(self, epoch: int) -> bool:
@@ -433,13 +420,15 @@ class _Training:
         said, val, prior = [o for _, o in heard], self._splits[s].val, self._prior(s, members)
         if self._prepared.targets is None:
             weight = self._prepared.weigh(val, self._request.class_weight)
-            judged = CrossFit(log_probabilities(said), self._prepared.labels[val], prior, weight)
+            judged = pools.CrossFit(
+                pools.log_probabilities(said), self._prepared.labels[val], prior, weight
+            )
         else:
             truth = self._prepared.targets[val].astype(np.float64)
-            judged = CrossFitNumbers(np.stack(said), truth, prior)
+            judged = pools.CrossFitNumbers(np.stack(said), truth, prior)
         used = np.array([member not in stopped for member in members])
         may_go = np.array([member in candidates for member in members])
-        return [members[i] for i in superfluous(judged, used, may_go, WORTH, doubt)]
+        return [members[i] for i in pools.superfluous(judged, used, may_go, WORTH, doubt)]
 
     def end(self) -> tuple[dict[str, list[Part]], dict[str, str]]:
         """Return what every member ended with on each split, or why it has no part, by title."""
@@ -527,7 +516,7 @@ class Member:
         self.number, self.system, self.request = number, request.system, request
         self._n_first, self._n_seeds, self._foldings = n_first, n_seeds, foldings
         self.begun, self.failed = False, ""
-        self.outputs: list[Array | None] = []
+        self.outputs: list[pools.Array | None] = []
         self.pace, self.n_shown, self.n_left = math.nan, 0, 0.0
 
     def begin(self) -> None:
@@ -570,12 +559,12 @@ class Member:
         """Train to the end of an epoch, or of all runs; note what it says then."""
         if self._training is not None and until is not None:
             self._training.advance(until)
-        outcomes, pooling = self._latest(), pooling_of(self.request.prepared.task)
+        outcomes, pooling = self._latest(), pools.pooling_of(self.request.prepared.task)
         self.outputs = []
         for s, split in enumerate(self.request.splits):
             held = None if self._foldings is None else self._foldings[s].held[split.val]
             answers = [outcome.probabilities[split.val] for outcome in outcomes[self._at(s)]]
-            outputs = pooling.together(without_own_labels(answers, held))
+            outputs = pooling.together(pools.without_own_labels(answers, held))
             self.outputs.append(outputs if np.isfinite(outputs).all() else None)
 
     def stop(self, splits: Sequence[int], why: str) -> None:
@@ -651,7 +640,7 @@ def answer_now(outcome: networks.Outcome, prepared: Prepared) -> networks.Outcom
     movable = np.array([not part.system.keeps_graph for part in outcome.parts])
     if not movable.any():
         raise ConfigError("no member that was trained on earlier edges can predict with all edges.")
-    pooling, parts, weigh = pooling_of(prepared.task), list[Part](), outcome.weigh
+    pooling, parts, weigh = pools.pooling_of(prepared.task), list[Part](), outcome.weigh
     for part, moves in zip(outcome.parts, movable, strict=True):
         if moves:
             runs = tuple(answer_now(run, prepared) for run in part.runs)
@@ -659,7 +648,7 @@ def answer_now(outcome: networks.Outcome, prepared: Prepared) -> networks.Outcom
             part = replace(part, runs=runs, probabilities=outputs)
         parts.append(part)
 
-    def weigh_movable(used: NDArray[np.bool_]) -> Pool:
+    def weigh_movable(used: NDArray[np.bool_]) -> pools.Pool:
         return weigh(used & movable if (used & movable).any() else movable)
 
     logits = pooling.read([part.probabilities for part in parts])

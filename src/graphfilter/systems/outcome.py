@@ -25,16 +25,7 @@ from graphfilter.models.relations import told
 from graphfilter.models.views import MISSED
 from graphfilter.spectral import estimate_label_frequency
 from graphfilter.splits import Split
-from graphfilter.systems.networks import (
-    Outcome,
-    Request,
-    fit_rows,
-    fitted_outcome,
-    learned_targets,
-    predict_networks,
-    rows_of,
-    train_networks,
-)
+from graphfilter.systems import networks as nets
 from graphfilter.systems.pooling import Pool, drawn, pooling_of, without_own_labels
 from graphfilter.systems.prepared import NO_FOLD, Prepared, held_folds
 from graphfilter.systems.system import Committee, System
@@ -59,7 +50,7 @@ class Part:
     """
 
     system: System
-    runs: tuple[Outcome, ...]
+    runs: tuple[nets.Outcome, ...]
     probabilities: NDArray[np.float64]
     held: NDArray[np.int8] | None = None
     refitted: bool = False
@@ -68,7 +59,7 @@ class Part:
     def of(
         cls,
         system: System,
-        runs: Sequence[Outcome],
+        runs: Sequence[nets.Outcome],
         task: Task,
         held: NDArray[np.int8] | None = None,
     ) -> Part | None:
@@ -103,11 +94,11 @@ class Part:
             return np.union1d(train, np.flatnonzero(self.held != NO_FOLD))
         return np.flatnonzero((self.held != NO_FOLD) & (self.held != run))
 
-    def fitted_to_all(self, request: Request) -> Part:
+    def fitted_to_all(self, request: nets.Request) -> Part:
         """Return the part with a second run, which has learned from validation vertices too."""
         (first,), request = self.runs, replace(request, system=self.system)
         if isinstance(first.network, Fitted):
-            second = fit_rows(request, first.network)
+            second = nets.fit_rows(request, first.network)
         else:
             (split,), stage = request.splits, f"{self.system.title}, with all labels (1 of 1)"
             callback = request.callback.keeping(None).passing_on(
@@ -117,7 +108,7 @@ class Part:
             best = self.system.limited(first.result.best_epoch or 1)
             every = [Split(both, both[:0], split.test)]
             asked = replace(request, system=best, splits=every, callback=callback)
-            second = replace(train_networks(asked)[0], system=self.system)
+            second = replace(nets.train_networks(asked)[0], system=self.system)
             if second.result.stopped == ASKED:
                 return self
         held = np.full(request.prepared.graph.n_vertices, NO_FOLD, dtype=np.int8)
@@ -158,7 +149,7 @@ Weigh = Callable[[NDArray[np.bool_]], Pool]
 
 
 @dataclass(frozen=True, eq=False)
-class CommitteeOutcome(Outcome):
+class CommitteeOutcome(nets.Outcome):
     """What a committee ended with; ``network`` and ``result`` are of the member with most weight.
 
     Attributes
@@ -194,7 +185,7 @@ class CommitteeOutcome(Outcome):
     pooled: NDArray[np.float64]
     folds: tuple[Pool, ...]
     failed: dict[str, str] = field(default_factory=dict)
-    correction: Outcome | None = None
+    correction: nets.Outcome | None = None
 
     @property
     def held(self) -> NDArray[np.int8] | None:
@@ -227,7 +218,7 @@ class CommitteeOutcome(Outcome):
 
 
 def weigh_parts(
-    request: Request, parts: Sequence[Part], failed: dict[str, str], *, refits: bool = False
+    request: nets.Request, parts: Sequence[Part], failed: dict[str, str], *, refits: bool = False
 ) -> CommitteeOutcome:
     """Weigh members on the validation vertices of a split.
 
@@ -328,7 +319,7 @@ def fit_correction(
     seen: NDArray[np.int64],
     unseen: NDArray[np.int64],
     weighed: NDArray[np.int64],
-) -> Outcome | None:
+) -> nets.Outcome | None:
     """Return what residuals (n, T) around a vertex add to its answer; None where it is nothing.
 
     Models have learned from the vertices that they have ``seen``, not from the others. Some of
@@ -340,13 +331,13 @@ def fit_correction(
     values[seen, :n_numbers] = robust(residuals[seen])
     values[unseen, n_numbers:] = robust(residuals[unseen])
     found = told(values, rows, n_numbers)
-    columns = rows_of(prepared.seen_as(MISSED, found))
+    columns = nets.rows_of(prepared.seen_as(MISSED, found))
     model = Correction(columns.shape[1], n_numbers)
     model.fit(columns[weighed], robust(residuals[unseen])[np.searchsorted(unseen, weighed)])
     if not model.weight.any():
         return None
     model.keep_view(found)
-    return fitted_outcome(prepared, CORRECTION, model, started)
+    return nets.fitted_outcome(prepared, CORRECTION, model, started)
 
 
 # Labels below this frequency are low: those that have nothing to do with the edges are near 1.
@@ -376,7 +367,7 @@ def prior_weights(systems: Sequence[System], graph: Graph, split: Split) -> NDAr
 
 
 def outputs_for_new(
-    request: Request, parts: Sequence[Part], val: NDArray[np.int64], share: float
+    request: nets.Request, parts: Sequence[Part], val: NDArray[np.int64], share: float
 ) -> list[NDArray[np.float64]]:
     """Return the outputs of each part for validation vertices (n_val, C) that are new to it.
 
@@ -396,14 +387,14 @@ def outputs_for_new(
             network, train = part.runs[run].network, part.learned_from(run, split.train)
             if not isinstance(network, Fitted):
                 return network
-            rows = rows_of(partly.seen_as(part.system.view, network.kept_view()))
+            rows = nets.rows_of(partly.seen_as(part.system.view, network.kept_view()))
             weight = partly.weigh(train, request.class_weight)
-            return network.refitted(rows[train], learned_targets(partly)[train], weight)
+            return network.refitted(rows[train], nets.learned_targets(partly)[train], weight)
 
         for outputs, part in zip(found, parts, strict=True):
             if part.system.recognises:
                 networks = [fitted(part, run) for run in range(len(part.runs))]
-                answers = predict_networks(partly, part.system, networks, rows=asked)
+                answers = nets.predict_networks(partly, part.system, networks, rows=asked)
                 outputs[place[asked]] = part.together(answers, asked, prepared.task)
     return found
 
@@ -420,7 +411,7 @@ def outputs_elsewhere(
     for i, part in enumerate(parts):
         if part.system.model is not None and part.system.model.recognises:
             networks = [run.network.recognising(nothing) for run in part.runs]
-            answers = predict_networks(prepared, part.system, networks, rows=val)
+            answers = nets.predict_networks(prepared, part.system, networks, rows=val)
             found[i] = part.together(answers, val, prepared.task)
     return found
 

@@ -18,32 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfilter.splits import Split
+from graphfilter.tables import cells as cell_values, roles as table_roles
 from graphfilter.tables.attach import Beside, add_links, ways_of
-from graphfilter.tables.cells import (
-    WITHOUT_WIDTH,
-    Cells,
-    clean_ids,
-    distinct,
-    index_in,
-    is_text,
-    only_in,
-)
 from graphfilter.tables.dates import DateColumn, parse_times
 from graphfilter.tables.encoder import TableEncoder
 from graphfilter.tables.formats import frame_table
 from graphfilter.tables.labels import UNLABELLED, encode_labels, read_labels, read_split
 from graphfilter.tables.near import NEAR
 from graphfilter.tables.numbers import check_numbers, check_signs, parse_numbers
-from graphfilter.tables.roles import (
-    OF_EDGES,
-    Columns,
-    EdgeRoles,
-    choose_edge_roles,
-    choose_merge,
-    choose_vertex_roles,
-    say_unused,
-    suggest,
-)
 from graphfilter.tables.rows import Rows
 from graphfilter.tables.source import TableSource, at_row, place_of_row, reading_table
 from graphfilter.util.arrow import pa, pc
@@ -134,7 +116,7 @@ class EdgeBlock:
 
 
 def read_edge_blocks(
-    table: TableSource, roles: EdgeRoles, others: Collection[str] = ()
+    table: TableSource, roles: table_roles.EdgeRoles, others: Collection[str] = ()
 ) -> Iterator[EdgeBlock]:
     """Read the edges piece by piece, with other columns beside those of the roles."""
     row, decimal, unit = 0, table.decimal or roles.written[:1] or ".", roles.written[1:]
@@ -144,17 +126,19 @@ def read_edge_blocks(
             source, target = (table.as_ids(batch.column(name)) for name in ends)
         weights = kinds = None
         if roles.weight is not None:
-            cells = Cells(pa.chunked_array([batch.column(roles.weight)]), roles.weight, table)
+            cells = cell_values.Cells(
+                pa.chunked_array([batch.column(roles.weight)]), roles.weight, table
+            )
             with reading_table(table):
                 remedy = "Fix it, or name another column with `weight`."
                 read = parse_numbers(cells, decimal, unit)
                 check_signs(cells, read, decimal, row)
                 weights = check_numbers(cells, read, remedy, least=0, first_row=row)
         if roles.kind is not None:
-            kinds = Cells(batch.column(roles.kind), roles.kind, table).text
+            kinds = cell_values.Cells(batch.column(roles.kind), roles.kind, table).text
         times = None if roles.time is None else batch.column(roles.time)
         if times is not None and not DateColumn.can_hold(times.type):
-            times = Cells(times, roles.time or "", table).text
+            times = cell_values.Cells(times, roles.time or "", table).text
         yield EdgeBlock(row, (source, target), weights, kinds, times, batch)
         row += len(batch)
 
@@ -177,7 +161,7 @@ class Meaning(NamedTuple):
 
     table: Any
     roles: dict[str, str]
-    edge_roles: EdgeRoles
+    edge_roles: table_roles.EdgeRoles
     labels: NDArray[np.int64] | None
     classes: NDArray[Any] | None
     splits: tuple[Split, ...]
@@ -187,7 +171,7 @@ class Meaning(NamedTuple):
 def understand_tables(
     edges: TableSource,
     vertices: TableSource,
-    columns: Columns,
+    columns: table_roles.Columns,
     encoder: TableEncoder | None,
     notes: list[str],
     read: Callable[[list[str]], Any],
@@ -212,7 +196,7 @@ def understand_tables(
     """
     fitted = encoder is not None
     remembered = dict(encoder.roles) if encoder is not None else {}
-    roles, features, table = choose_vertex_roles(
+    roles, features, table = table_roles.choose_vertex_roles(
         vertices, edges, columns, encoder, read, notes, rows
     )
     with reading_table(vertices):
@@ -220,11 +204,11 @@ def understand_tables(
     ends = take_ids(ids)
     notes += note_near_ids(ids, vertices)
     del ids
-    edge_roles, text = choose_edge_roles(edges, vertices, ends, columns, remembered)
+    edge_roles, text = table_roles.choose_edge_roles(edges, vertices, ends, columns, remembered)
     notes += (
         text
         if remembered
-        else [*text, *say_unused(edges, edge_roles, columns.drop, without=without)]
+        else [*text, *table_roles.say_unused(edges, edge_roles, columns.drop, without=without)]
     )
     labels = classes = None
     splits: tuple[Split, ...] = ()
@@ -236,7 +220,7 @@ def understand_tables(
                 column, roles["label"], none, check=not (fitted or columns.label_anyway),
                 same=columns.same_label,
             )  # fmt: skip
-            if vertices.is_typed and not is_text(column.type):
+            if vertices.is_typed and not cell_values.is_text(column.type):
                 labels, classes = encode_labels(column.to_pylist(), unlabelled=none)
             notes += text
         if "split" in roles:
@@ -250,7 +234,7 @@ def understand_tables(
         )  # fmt: skip
         notes += encoder.notes
         labelled = "label" in roles or bool(columns.predicted)
-        notes += suggest(table, encoder, vertices, labelled=labelled)
+        notes += table_roles.suggest(table, encoder, vertices, labelled=labelled)
     if edge_roles.header:
         roles |= {"source": edge_roles.source, "target": edge_roles.target}
         if edge_roles.weight:
@@ -263,7 +247,7 @@ def understand_tables(
 def read_parts(
     edges: TableSource | None,
     vertices: TableSource,
-    columns: Columns,
+    columns: table_roles.Columns,
     *,
     allow_missing: bool = False,
     encoder: TableEncoder | None = None,
@@ -279,7 +263,7 @@ def read_parts(
     nothing = pa.array([], pa.string())
     if edges is None:
         edges = frame_table(dict.fromkeys(("source", "target"), nothing), "edges")
-        columns = replace(columns, **dict.fromkeys(OF_EDGES))
+        columns = replace(columns, **dict.fromkeys(table_roles.OF_EDGES))
     edges, vertices = (table.cleaning(columns.clean_ids) for table in (edges, vertices))
     elsewhere = elsewhere or Elsewhere()
     notes = [*vertices.notes, *edges.notes]
@@ -295,7 +279,7 @@ def read_parts(
         nonlocal ids, others
         check_named(column, vertices)
         if len(column.unique()) < len(column):
-            words, codes = distinct(column)
+            words, codes = cell_values.distinct(column)
             first = np.unique(codes, return_index=True)[1].tolist()
             again = np.setdiff1d(np.arange(len(codes)), first)
             row, names = int(again[0]), dict.fromkeys(words[i] for i in codes[again])
@@ -303,7 +287,7 @@ def read_parts(
             text *= len(again) > 1
             raise repeated_id(vertices, row, first[codes[row]], words[codes[row]], text)
         ids = column.combine_chunks()
-        others = others.filter(pa.array(index_in(pa.chunked_array([others]), ids) < 0))
+        others = others.filter(pa.array(cell_values.index_in(pa.chunked_array([others]), ids) < 0))
         return pa.concat_arrays([ids, others]) if len(others) else ids
 
     with telling(notes):
@@ -347,7 +331,7 @@ def read_parts(
         # The ids as the table has them: values of their own type, or text.
         typed = table.column(roles["id"])
         names = ids.to_pylist()
-        if vertices.is_typed and not (vertices.cleans_ids and is_text(typed.type)):
+        if vertices.is_typed and not (vertices.cleans_ids and cell_values.is_text(typed.type)):
             with suppress(OverflowError):  # Not every date is one of Python's.
                 names = typed.to_pylist()
         pairs, times = known.pop("pairs"), known.pop("times")
@@ -355,7 +339,7 @@ def read_parts(
             **known,
             "edges": pairs,
             "times": None if times is None else times.as_array(),
-            "merge": choose_merge(columns, edge_roles.weight),
+            "merge": table_roles.choose_merge(columns, edge_roles.weight),
             "n_vertices": len(ids),
             "directed": columns.directed,
             "vertex_names": names,
@@ -372,7 +356,7 @@ def read_parts(
 
 def _read_edges(
     table: TableSource,
-    roles: EdgeRoles,
+    roles: table_roles.EdgeRoles,
     beside: Beside,
     ids: Any,
     elsewhere: Elsewhere,
@@ -386,7 +370,7 @@ def _read_edges(
     others = [] if rows is None else [column.name for column in rows.encoder.columns]
     unknown, problem, n_unknown = dict[str, None](), None, 0
     for block in read_edge_blocks(table, roles, others):
-        numbers = index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
+        numbers = cell_values.index_in(pa.chunked_array(block.ends), ids).reshape(2, -1)
         if rows is not None:
             rows.add(block.batch, numbers)
         known = (numbers >= 0).all(axis=0)
@@ -418,7 +402,7 @@ def _read_edges(
     return {
         "pairs": np.concatenate(pairs),
         "weights": np.concatenate(weights) if roles.weight is not None else None,
-        "kinds": distinct(pa.chunked_array(kinds, type=pa.string()))
+        "kinds": cell_values.distinct(pa.chunked_array(kinds, type=pa.string()))
         if roles.kind is not None
         else None,
         "times": parse_times(pa.chunked_array(times), table, roles.time or "") if timed else None,
@@ -463,7 +447,7 @@ def note_rows(table: TableSource, vertices: TableSource, n_rows: int, n_known: i
 
 def _plainest(name: str) -> str:
     """Return an id without what two tables may write differently."""
-    name = normalize("NFC", re.sub(WITHOUT_WIDTH, "", name)).strip()
+    name = normalize("NFC", re.sub(cell_values.WITHOUT_WIDTH, "", name)).strip()
     return (re.sub(r"\.0+$", "", name).lstrip("0") or "0").casefold()
 
 
@@ -474,13 +458,13 @@ def note_near_ids(ids: Any, table: TableSource) -> list[str]:
     """
     changed, cleaned = [pa.array([], pa.string())], [pa.array([], pa.string())]
     for chunk in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
-        clean = clean_ids(chunk)
+        clean = cell_values.clean_ids(chunk)
         differs = pc.not_equal(clean, chunk)
         changed.append(chunk.filter(differs).cast(pa.string()))
         cleaned.append(clean.filter(differs).cast(pa.string()))
     before, after = pa.concat_arrays(changed), pa.concat_arrays(cleaned)
     # One that looks like an id that cleaning leaves as it is, or like another that it changes.
-    plain = only_in(ids, after) if len(after) else after
+    plain = cell_values.only_in(ids, after) if len(after) else after
     n_alike = len(before) + len(plain) - len(after.unique())
     if not n_alike:
         return []
@@ -498,7 +482,7 @@ def note_near_ids(ids: Any, table: TableSource) -> list[str]:
 
 def check_ends(
     table: TableSource,
-    roles: EdgeRoles,
+    roles: table_roles.EdgeRoles,
     block: EdgeBlock,
     numbers: NDArray[Any],
     vertices: TableSource,
@@ -560,9 +544,9 @@ def named_columns(names: Mapping[str, Any], of: str = "read_tables") -> dict[str
     {'label': 'team', 'drop': ('x',), 'kinds': (('age', 'number'),)}
     """
     for name in names:
-        check_name(f"option of {of}", name, [field.name for field in fields(Columns)])
+        check_name(f"option of {of}", name, [field.name for field in fields(table_roles.Columns)])
     values = {name: value for name, value in names.items() if value is not None}
-    for field in fields(Columns):
+    for field in fields(table_roles.Columns):
         if isinstance(field.default, tuple) and field.name in values:
             value = values[field.name]
             value = value.items() if isinstance(value, Mapping) else value
@@ -574,6 +558,6 @@ def read_frames(
     vertices: Any, edges: Any, *, allow_missing: bool = False, **names: Any
 ) -> GraphParts:
     """Read what two frames say of a graph; ``names`` are fields of :class:`Columns`."""
-    columns = Columns(**named_columns(names, "from_frames"))
+    columns = table_roles.Columns(**named_columns(names, "from_frames"))
     tables = frame_table(edges, "edges"), frame_table(vertices, "vertices")
     return read_parts(*tables, columns, allow_missing=allow_missing)

@@ -17,15 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfilter.tables.cells import (
-    Cells,
-    index_in,
-    is_missing,
-    is_text,
-    missing_column,
-    only_in,
-    value_type,
-)
+from graphfilter.tables import cells as cell_values
 from graphfilter.tables.encoder import MOST_KINDS, TableEncoder
 from graphfilter.tables.labels import MOST_CLASSES, MOST_FRACTIONS
 from graphfilter.tables.numbers import guess_decimal, parse_numbers
@@ -172,7 +164,7 @@ def check_names(
     """Return the columns that were named, by role; each must be there, once, in one role."""
     chosen = {role: name for role, name in told.items() if name is not None}
     for name in sorted(set(chosen.values()).difference(names)):
-        raise missing_column(where, name, names)
+        raise cell_values.missing_column(where, name, names)
     # Excel leaves empty columns behind, which have no name.
     named = [name for name in names if name or name in chosen.values()]
     for what, values in (("columns have the name", named), ("roles name", chosen.values())):
@@ -250,7 +242,7 @@ def choose_vertex_roles(
     beside = {*edges.names, *(name for table in rows for name in table.names)}
     beside -= asked if encoder is not None else set()
     for name in sorted(asked.union(columns.drop, columns.link).difference(names, beside)):
-        raise missing_column(source, name, names)
+        raise cell_values.missing_column(source, name, names)
     asked &= set(names)
     told = {"id": columns.id, "label": columns.label, "split": columns.split}
     chosen = check_names(source, names, {**told, "kind": columns.vertex_kind})
@@ -288,7 +280,7 @@ def choose_vertex_roles(
         id_cells = table[roles["id"]]
         told = {*columns.drop, *(name for name, _ in columns.kinds)}
         if roles["id"] not in told and FEW_ROWS < len(id_cells) <= _MOST_ROWS:
-            cells = Cells(id_cells)
+            cells = cell_values.Cells(id_cells)
             if cells.is_text and reads_like_names(cells):
                 asked.add(roles["id"])
                 notes.append(
@@ -330,7 +322,7 @@ def _guess_id(
         first = ids.slice(0, _MOST_ROWS)
         if len(first.unique()) < _LEAST_DIFFERENT * len(first):
             return 0.0
-        return max((_share(end, only_in(ids, end)) for end in ends), default=0.0)
+        return max((_share(end, cell_values.only_in(ids, end)) for end in ends), default=0.0)
 
     if by_name is not None and (not ends or share_in(table[by_name.column]) >= _MATCH):
         return by_name
@@ -360,12 +352,12 @@ def find_key(source: TableSource, ids: Any, id_column: str) -> str:
 
 def _share(ids: Any, of: Any) -> float:
     """Return the share of ids that are among others."""
-    return float(np.mean(index_in(ids, of) >= 0))
+    return float(np.mean(cell_values.index_in(ids, of) >= 0))
 
 
 def _may_be_id(column: Any) -> bool:
-    kind = value_type(column)
-    return is_text(kind) or is_type.is_integer(kind) or is_type.is_floating(kind)
+    kind = cell_values.value_type(column)
+    return cell_values.is_text(kind) or is_type.is_integer(kind) or is_type.is_floating(kind)
 
 
 def _usual_ends(names: Sequence[str]) -> tuple[str, ...]:
@@ -417,7 +409,7 @@ def choose_edge_roles(
         )
     pair = _usual_ends(names)
     may_lack_header = table.may_lack_header and not (pair or any(told.values()))
-    if may_lack_header and (index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
+    if may_lack_header and (cell_values.index_in(pa.chunked_array([names[:2]]), ids) >= 0).any():
         note = f"{table.name} has no header: only its first two columns are used."
         return EdgeRoles("f0", "f1", header=False), [note]
     roles = check_names(table, names, told)
@@ -449,7 +441,7 @@ def _how_written(table: TableSource, weight: str) -> str:
     """Return the decimal sign of the weights that a table begins with, and their unit if any."""
     with reading_table(table):
         for batch in table.read_batches([weight], True):
-            cells = Cells(pa.chunked_array([batch.column(weight)]), weight, table)
+            cells = cell_values.Cells(pa.chunked_array([batch.column(weight)]), weight, table)
             decimal = guess_decimal(cells, table)
             return decimal + parse_numbers(cells, decimal).unit
     return ""
@@ -484,7 +476,7 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
     """
     if labelled and encoder.vertex_kind:
         return []
-    few: dict[str, Cells] = {}
+    few: dict[str, cell_values.Cells] = {}
     gaps: dict[str, NDArray[np.bool_]] = {}
     sizes: dict[str, int] = {}
     kinds = {column.name: column for column in encoder.columns if column.kind != "list"}
@@ -492,11 +484,11 @@ def suggest(table: Any, encoder: TableEncoder, source: TableSource, *, labelled:
         full = ("date", "number", "boolean") if labelled else ("date",)
         if column.kind in full and not column.marks_missing:
             continue
-        cells = Cells(table.column(name).slice(0, _MOST_ROWS), name)
+        cells = cell_values.Cells(table.column(name).slice(0, _MOST_ROWS), name)
         sample = cells.column.slice(0, _SAMPLE)
-        several = len(sample) > MOST_CLASSES and len(Cells(sample).words) > MOST_CLASSES
+        several = len(sample) > MOST_CLASSES and len(cell_values.Cells(sample).words) > MOST_CLASSES
         if column.marks_missing or not several:
-            n_values = sum(not is_missing(word) for word in cells.words)
+            n_values = sum(not cell_values.is_missing(word) for word in cells.words)
             if 2 <= n_values <= MOST_CLASSES:
                 few[name], sizes[name] = cells, n_values
             if (blank := cells.blank).any():

@@ -12,6 +12,8 @@ class _Late:
     module: str
 
     def __getattr__(self, attribute: str) -> Any:
+        if "module" not in vars(self):  # It has become the module, which has no such attribute.
+            raise AttributeError(f"{vars(self).get('__name__')} has no {attribute!r}.")
         module = import_module(self.module)
         self.__dict__ = module.__dict__  # From now on it has what the module has.
         return getattr(module, attribute)

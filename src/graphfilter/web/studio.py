@@ -387,16 +387,9 @@ class StudioFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page draws."""
-        return {
-            "key": self.key,
-            "graph": self.graph,
-            "setting": msgspec.structs.asdict(self.setting),
-            "state": self.state,
-            "problem": self.problem,
-            "headline": self.headline,
-            "progress": self.progress,
-            "kept": self.kept,
-        }
+        shown = ("key", "graph", "state", "problem", "headline", "progress", "kept")
+        about = {name: getattr(self, name) for name in shown}
+        return about | {"setting": msgspec.structs.asdict(self.setting)}
 
 
 TEMPLATES = Path(__file__).parent / "templates"

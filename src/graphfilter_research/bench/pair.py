@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from graphfilter.data.graph import Graph
-from graphfilter.estimators.members import combine, fitted_members
+from graphfilter.estimators.members import combine, fitted_members, shares_in
 from graphfilter.models import Network, SideBySide
 from graphfilter.models.places import Known
 from graphfilter.splits import Split
@@ -127,7 +127,7 @@ def _answer(outcome: Outcome, old: Prepared, whole: Prepared, seed: int) -> NDAr
         there = [m for member in members if (m := member.elsewhere()).weight > 0]
         return combine([member.answer(plain) for member in there], there, old.task)
     grown = [m for m in members if m.growing is not None and m.growing.any()]
-    return combine([member.answer(whole) for member in grown], grown, old.task, whole.shares)
+    return combine([member.answer(whole) for member in grown], grown, old.task, shares_in(whole))
 
 
 def _on_graph(system: System, network: Network[Any], graph: Graph, seed: int) -> Network[Any]:
