@@ -11,8 +11,7 @@ import pytest
 
 import graphfilter as gf
 from graphfilter.data import store as reading
-from graphfilter.data.store import HEADER_FILE
-from graphfilter.large.hops import store_of
+from graphfilter.data.store import HEADER_FILE, store_of
 from graphfilter.util.errors import ConfigError, DataFileError
 from graphfilter.util.files import LOCK_FILE, locked
 

@@ -212,9 +212,9 @@ class ToldHopsConfig(HopNetworkConfig):
 class ToldHops(HopNetwork, config=ToldHopsConfig):
     r"""Hops on one scale, then a second network that is told what is known of the neighbours.
 
-    .. math:: \hat y = g\Bigl(x,\; \log d,\; d^{-1/2} A\, q\Bigr), \qquad
-              q_u = \begin{cases} y_u & \text{if it was told} \ f(P^k x)_u & \text{else}
-              \end{cases}
+    .. math:: \hat y = g(x, \; \log d, \; d^{-1/2} A \, q)
+
+    where :math:`q_u` is the label of u where it was told, and :math:`f(P^k x)_u` elsewhere.
 
     The first network f is a :class:`HopNetwork` whose hops have mean 0, and the deviation that
     their column has before it is averaged, which takes most of it away. Once it has trained for a
