@@ -90,6 +90,7 @@ class ExactStep:
             len(problem.x), HIDDEN, dtype=problem.x.dtype, device=problem.x.device
         )
         config = TrainConfig()
+        assert network.encoder is not None
         layers = [*network.encoder.parameters(), *network.head.parameters()]
         groups = [
             {"params": network.filter_parameters(), "lr": config.filter_learning_rate},
