@@ -264,5 +264,5 @@ def test_text_of_any_language_is_read(order: str, tmp_path: Path) -> None:
 
 def test_lone_surrogates_are_no_names() -> None:
     check_text(["Zoë", "王", 3, None], "ids")
-    with pytest.raises(GraphError, match="ids must be valid text"):
-        check_text(["a", "\ud800"], "ids")
+    with pytest.raises(GraphError, match=r"ids must be valid text; got 'b\\ud800c', which"):
+        check_text(["a", "b\ud800c", "d"], "ids")

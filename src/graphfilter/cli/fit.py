@@ -159,29 +159,19 @@ class TrainingOptions(GraphOptions):
 
         Parameters that are None are its own.
         """
-        from graphfilter.estimators.graph import (
-            EFFORTS,
-            GraphClassifier,
-            GraphRegressor,
-            SGFClassifier,
-            SGFRegressor,
-            SystemClassifier,
-            SystemRegressor,
-        )
+        from graphfilter.estimators import graph as made
 
-        values: dict[str, Any] = {
-            "max_epochs": self.epochs, "random_state": self.seed,
-        }  # fmt: skip
+        values: dict[str, Any] = {"max_epochs": self.epochs, "random_state": self.seed}
         model = self.model or DEFAULT
         kind: Any
         if model == SGF:
-            kind = SGFRegressor if numbers else SGFClassifier
+            kind = made.SGFRegressor if numbers else made.SGFClassifier
         elif model in COMMITTEES:
-            kind = GraphRegressor if numbers else GraphClassifier
-            effort = next(effort for effort, name in EFFORTS.items() if name == model)
+            kind = made.GraphRegressor if numbers else made.GraphClassifier
+            effort = next(effort for effort, name in made.EFFORTS.items() if name == model)
             values |= {"effort": effort, "seconds": self.seconds}
         else:
-            kind = SystemRegressor if numbers else SystemClassifier
+            kind = made.SystemRegressor if numbers else made.SystemClassifier
             values |= {"model": model_of(model)}
         elsewhere = {"graph", "verbose", "costs", "positive", *values}
         known = sorted(kind().get_params(deep=False).keys() - elsewhere)

@@ -385,9 +385,11 @@ def _read_array(archive: zipfile.ZipFile, key: str, budget: Budget) -> NDArray[A
 def check_text(names: Iterable[Any], what: str) -> None:
     """Require names that can be written: text without lone surrogates."""
     try:
-        " ".join(name for name in names if isinstance(name, str)).encode()
+        "\n".join(name for name in names if isinstance(name, str)).encode()
     except UnicodeEncodeError as error:
-        got = repr(error.object[max(0, error.start - 10) : error.end + 10])
+        text, at = error.object, error.start
+        before = text[max(0, at - 10) : at].rpartition("\n")[2]
+        got = repr(before + text[at : error.end + 10].partition("\n")[0])
         raise GraphError(
             f"{what} must be valid text; got {got}, which cannot be written."
         ) from None
